@@ -31,7 +31,7 @@ def test_the_example_gives_what_is_shown(tmp_path: Path) -> None:
 def test_every_member_is_told() -> None:
     definitions: dict[str, Any] = document_schema()["$defs"]
     ours = {SchemaDocument.__name__, "Entity", "EntityAttribute", "AccessPattern", "SortCondition", "FilterCondition"}
-    ours |= {"PatternSample", "TimeToLive", "ExpiryDays", "Capacity", "StatedCapacity"}
+    ours |= {"PatternSample", "ModelExpiry", "ExpiryDays", "Capacity", "StatedCapacity"}
     members = {name for one in ours for name in definitions[one]["properties"]}
     assert members - NAMED - {"note"} == set()
 

@@ -56,9 +56,9 @@ def run(words: list[str]) -> int:
     if document is None:
         return WRONG_USE
     # Imported here, and below: the command's help needs none of it.
-    from hashrange.toolkit.models.files import require_new, write_file
+    from hashrange.toolkit.models.drawing import draw_model
+    from hashrange.toolkit.models.files import require_new, write_new_file
     from hashrange.toolkit.models.lint import find
-    from hashrange.toolkit.models.page import model_page
 
     for path in filter(None, (options.page, options.workbench_target)):
         require_new(path)
@@ -68,7 +68,7 @@ def run(words: list[str]) -> int:
     findings = find(document, model_run)
     show_report(document, model_run, findings, options.output)
     if options.page is not None:
-        write_file(options.page, model_page(document, model_run, findings))
+        write_new_file(options.page, draw_model(document, model_run, findings))
         complain(f"The model is drawn in {options.page}.")
     return FOUND if any(one.level != "note" for one in findings) else DONE
 
@@ -83,7 +83,7 @@ def write_first(options: Any) -> int:
         require_new,
         schema_text,
         template_text,
-        write_file,
+        write_new_file,
     )
     from hashrange.toolkit.models.workbench_reading import read_workbench
 
@@ -94,8 +94,8 @@ def write_first(options: Any) -> int:
     else:
         text = document_text(read_workbench(read_file(source), source), beside)
     require_new(beside)
-    write_file(path, text)
-    write_file(beside, schema_text())
+    write_new_file(path, text)
+    write_new_file(beside, schema_text())
     complain(f"The model is in {path}, and the JSON Schema of models in {beside}.")
     return DONE
 
@@ -105,13 +105,13 @@ def read_model(options: Any) -> "SchemaDocument | None":
 
     Raises UsageFault.
     """
-    from hashrange.toolkit.models.document import read_document
+    from hashrange.toolkit.models.document import parse_document
     from hashrange.toolkit.models.faults import document_faults
     from hashrange.toolkit.models.files import read_file
     from hashrange.toolkit.models.workbench_reading import read_workbench
 
     path = options.file or options.workbench_source
-    read = read_workbench if options.file is None else read_document
+    read = read_workbench if options.file is None else parse_document
     document = read(read_file(path), path)
     faults = list(document_faults(document))
     for fault in faults:
@@ -125,12 +125,12 @@ def write_workbench(document: "SchemaDocument", path: str) -> None:
     from datetime import UTC, datetime
 
     from hashrange.clock import SystemClock
-    from hashrange.toolkit.models.files import write_file
+    from hashrange.toolkit.models.files import write_new_file
     from hashrange.toolkit.models.workbench_writing import left_out, workbench_model
 
     now = datetime.fromtimestamp(SystemClock().service_time(), UTC)
     model = workbench_model(document, now.strftime(WORKBENCH_DATE))
-    write_file(path, json.dumps(model, indent=2, ensure_ascii=False) + "\n")
+    write_new_file(path, json.dumps(model, indent=2, ensure_ascii=False) + "\n")
     complain(*left_out(document), f"The model for NoSQL Workbench is in {path}.")
 
 

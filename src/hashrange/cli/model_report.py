@@ -15,7 +15,7 @@ from hashrange.terminal import escape_json
 if TYPE_CHECKING:
     from hashrange.toolkit.models.document import SchemaDocument
     from hashrange.toolkit.models.estimate import Estimate
-    from hashrange.toolkit.models.finding import Finding
+    from hashrange.toolkit.models.finding import ModelFinding
     from hashrange.toolkit.models.running import ModelRun
 
 PATTERN_COLUMNS = ("pattern", "operation", "index", "items", "expected", "requests", "read units")
@@ -34,7 +34,7 @@ GB_BYTES = 1e9
 MILLION = 1e6
 
 
-def show_report(document: "SchemaDocument", run: "ModelRun", findings: "Sequence[Finding]", form: str) -> None:
+def show_report(document: "SchemaDocument", run: "ModelRun", findings: "Sequence[ModelFinding]", form: str) -> None:
     """Print what there is to tell of a model, in one of the forms of `--output`."""
     # Imported here: a command's help does not need it.
     from hashrange.toolkit.models.estimate import estimate
@@ -96,7 +96,7 @@ def estimate_rows(estimates: "Sequence[Estimate]") -> Iterator[OutputRow]:
         yield dict(zip(ESTIMATE_COLUMNS, values, strict=True))
 
 
-def finding_line(finding: "Finding") -> HeadedLine:
+def finding_line(finding: "ModelFinding") -> HeadedLine:
     """A finding for people."""
     head = f"{finding.level:<6} "
     return HeadedLine(

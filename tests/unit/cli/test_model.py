@@ -110,7 +110,7 @@ def test_a_document_to_begin_with_is_written(tmp_path: Path, capsys: Printed) ->
 
 
 def test_a_page_and_a_model_of_workbench_are_written(tmp_path: Path, written: Written, capsys: Printed) -> None:
-    page, export, again = tmp_path / "page.html", tmp_path / "export.json", tmp_path / "again.json"
+    page, export, again = tmp_path / "drawing.html", tmp_path / "export.json", tmp_path / "again.json"
     assert main(["model", written(SHOP), "--html", str(page), "--to-workbench", str(export)]) == DONE
     assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
     assert json.loads(export.read_text(encoding="utf-8"))["ModelName"] == "shop"

@@ -10,10 +10,10 @@ from math import prod
 
 from hashrange.items.values import check_item
 from hashrange.toolkit.models.document import AccessPattern, Entity, ModelIndex, ModelTable, SchemaDocument
-from hashrange.toolkit.models.estimate import entities_in, read_units, write_units
-from hashrange.toolkit.models.finding import Finding, advice, wrong
+from hashrange.toolkit.models.estimate import entities_in, item_write_units, request_read_units
+from hashrange.toolkit.models.finding import ModelFinding, advice, wrong
 from hashrange.toolkit.models.key_templates import Glob, can_be_equal, template
-from hashrange.toolkit.models.sample_items import partition_names, sample_items, sort_names
+from hashrange.toolkit.models.sample_items import entity_items, partition_names, sort_names
 
 FEW_VALUES = 100
 """A partition key with at most this many values is not spread over partitions."""
@@ -38,7 +38,7 @@ LARGE_BYTES, ITEM_BYTES_MAX = 100 * 1024, 400 * 1024
 SHARD_IT = "Add an attribute with many values to the key, or a suffix over which writes are spread (write sharding)"
 
 
-def key_findings(document: SchemaDocument) -> Iterator[Finding]:
+def key_findings(document: SchemaDocument) -> Iterator[ModelFinding]:
     """The findings of all tables, entities and patterns of a document without faults."""
     for table in document.tables:
         yield from _collisions(document, table)
@@ -48,7 +48,7 @@ def key_findings(document: SchemaDocument) -> Iterator[Finding]:
         yield from _hot_reads(document, pattern)
 
 
-def _collisions(document: SchemaDocument, table: ModelTable) -> Iterator[Finding]:
+def _collisions(document: SchemaDocument, table: ModelTable) -> Iterator[ModelFinding]:
     for one, other in combinations(document.entities_of(table), 2):
         if all(can_be_equal(_glob(one, name), _glob(other, name)) for name in one.key):
             yield wrong(
@@ -68,7 +68,7 @@ def _glob(entity: Entity, name: str) -> Glob:
 # --- partition keys --------------------------------------------------------------------------------------
 
 
-def _entity_findings(document: SchemaDocument, table: ModelTable, entity: Entity) -> Iterator[Finding]:
+def _entity_findings(document: SchemaDocument, table: ModelTable, entity: Entity) -> Iterator[ModelFinding]:
     yield from _spread_findings(entity, "the table", table, entity.key)
     for index in table.indexes():
         if entity in entities_in(document, table, index.index_name):
@@ -79,10 +79,10 @@ def _entity_findings(document: SchemaDocument, table: ModelTable, entity: Entity
 
 def _spread_findings(
     entity: Entity, of: str, keys: ModelTable | ModelIndex, templates: Mapping[str, str]
-) -> Iterator[Finding]:
+) -> Iterator[ModelFinding]:
     """Findings of one key of an entity. `templates`: attribute → template; others are attributes of the entity."""
     place, number = f"entity {entity.name}", _key_number(entity, keys, templates)
-    units = entity.writes_per_second * write_units(entity)
+    units = entity.writes_per_second * item_write_units(entity)
     if number is not None:
         hottest = units / number
         told = "one partition key" if number == 1 else f"few partition keys, about {number}"
@@ -123,7 +123,7 @@ def _values_number(entity: Entity, places: list[str]) -> int | None:
     return prod(numbers)
 
 
-def _hot_reads(document: SchemaDocument, pattern: AccessPattern) -> Iterator[Finding]:
+def _hot_reads(document: SchemaDocument, pattern: AccessPattern) -> Iterator[ModelFinding]:
     """A finding if the requests of a pattern need more of one partition than it serves."""
     if pattern.operation not in {"GetItem", "Query"}:
         return
@@ -131,7 +131,7 @@ def _hot_reads(document: SchemaDocument, pattern: AccessPattern) -> Iterator[Fin
     keys = table.index(pattern.index) or table
     texts = pattern.partition_keys() or [pattern.key[name] for name in partition_names(keys) if name in pattern.key]
     number = _values_number(entity, [place for text in texts for place in template(text).places])
-    units = pattern.requests_per_second * read_units(document, pattern)
+    units = pattern.requests_per_second * request_read_units(document, pattern)
     if number is not None and units / number > PARTITION_READS:
         yield wrong(
             "hot-key",
@@ -141,7 +141,7 @@ def _hot_reads(document: SchemaDocument, pattern: AccessPattern) -> Iterator[Fin
         )
 
 
-def _number_findings(place: str, entity: Entity, name: str, text: str) -> Iterator[Finding]:
+def _number_findings(place: str, entity: Entity, name: str, text: str) -> Iterator[ModelFinding]:
     """A finding if numbers are part of a sort key that is a text."""
     parsed = template(text)
     for used in parsed.places:
@@ -158,9 +158,9 @@ def _number_findings(place: str, entity: Entity, name: str, text: str) -> Iterat
 # --- sizes -----------------------------------------------------------------------------------------------
 
 
-def _size_findings(document: SchemaDocument, entity: Entity) -> Iterator[Finding]:
+def _size_findings(document: SchemaDocument, entity: Entity) -> Iterator[ModelFinding]:
     sizes = [(entity.item_bytes, "its items")]
-    sizes += [(check_item(one.attributes)[1], one.place) for one in sample_items(document, entity)]
+    sizes += [(check_item(one.attributes)[1], one.place) for one in entity_items(document, entity)]
     size, what = max(sizes, key=lambda one: one[0])
     if size > ITEM_BYTES_MAX:
         yield wrong(

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from hashrange.toolkit.models.document import AccessPattern, ModelTable, SchemaDocument
 from hashrange.toolkit.models.estimate import request_bytes
-from hashrange.toolkit.models.finding import Finding, advice, wrong
+from hashrange.toolkit.models.finding import ModelFinding, advice, wrong
 from hashrange.toolkit.models.key_templates import template
 from hashrange.toolkit.models.running import PatternRun
-from hashrange.toolkit.models.sample_items import key_names
+from hashrange.toolkit.models.sample_items import key_attribute_names
 
 PAGE_BYTES_MAX = 1024 * 1024
 """A Query reads at most this much."""
@@ -19,7 +19,7 @@ KEY_WORDS = {"=", "<", "<=", ">", ">=", "between", "begins_with"}
 """Conditions that a sort key serves, too."""
 
 
-def pattern_findings(document: SchemaDocument, pattern: AccessPattern) -> Iterator[Finding]:
+def pattern_findings(document: SchemaDocument, pattern: AccessPattern) -> Iterator[ModelFinding]:
     """The findings of a pattern of a document without faults."""
     table, place = document.table_of_pattern(pattern), f"access pattern {pattern.name}"
     if pattern.operation == "Scan":
@@ -51,7 +51,7 @@ def pattern_findings(document: SchemaDocument, pattern: AccessPattern) -> Iterat
         yield advice("not-run", place, "it has no sample, so it has not been run. Add values, and the number of items.")
 
 
-def _sort_findings(pattern: AccessPattern, place: str) -> Iterator[Finding]:
+def _sort_findings(pattern: AccessPattern, place: str) -> Iterator[ModelFinding]:
     values = {} if pattern.sample is None else pattern.sample.values
     for one in pattern.conditions():
         text = one.values[0] if one.condition == "begins_with" else "any"
@@ -65,7 +65,7 @@ def _sort_findings(pattern: AccessPattern, place: str) -> Iterator[Finding]:
             )
 
 
-def _filter_findings(document: SchemaDocument, pattern: AccessPattern, place: str) -> Iterator[Finding]:
+def _filter_findings(document: SchemaDocument, pattern: AccessPattern, place: str) -> Iterator[ModelFinding]:
     expiry = None if document.time_to_live is None else document.time_to_live.attribute
     for one in pattern.filter:
         if one.condition in KEY_WORDS and one.attribute != expiry:
@@ -77,11 +77,11 @@ def _filter_findings(document: SchemaDocument, pattern: AccessPattern, place: st
             )
 
 
-def _projection_findings(table: ModelTable, pattern: AccessPattern, place: str) -> Iterator[Finding]:
+def _projection_findings(table: ModelTable, pattern: AccessPattern, place: str) -> Iterator[ModelFinding]:
     index = table.index(pattern.index)
     if index is None or index.projection.projection_type == "ALL":
         return
-    held = {*key_names(table), *key_names(index), *index.projection.non_key_attributes}
+    held = {*key_attribute_names(table), *key_attribute_names(index), *index.projection.non_key_attributes}
     asked = [*pattern.attributes, *(one.attribute for one in pattern.filter)]
     missing = [name for name in asked if name not in held]
     if missing:
@@ -100,7 +100,7 @@ def _projection_findings(table: ModelTable, pattern: AccessPattern, place: str) 
         )
 
 
-def _size_findings(document: SchemaDocument, pattern: AccessPattern, place: str) -> Iterator[Finding]:
+def _size_findings(document: SchemaDocument, pattern: AccessPattern, place: str) -> Iterator[ModelFinding]:
     if pattern.operation not in {"GetItem", "Query"}:
         return
     size = request_bytes(document, pattern)
@@ -123,7 +123,7 @@ def _size_findings(document: SchemaDocument, pattern: AccessPattern, place: str)
 # --- what a run has found --------------------------------------------------------------------------------
 
 
-def run_findings(document: SchemaDocument, run: PatternRun) -> Iterator[Finding]:
+def run_findings(document: SchemaDocument, run: PatternRun) -> Iterator[ModelFinding]:
     """The findings of what a pattern has found with its sample."""
     pattern, place = run.pattern, f"access pattern {run.pattern.name}"
     assert pattern.sample is not None

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from hashrange.toolkit.models.document import ModelIndex, ModelTable, SchemaDocument
 from hashrange.toolkit.models.estimate import Estimate, entities_in, estimate
-from hashrange.toolkit.models.finding import Finding, advice, note, wrong
-from hashrange.toolkit.models.sample_items import key_names
+from hashrange.toolkit.models.finding import ModelFinding, advice, note, wrong
+from hashrange.toolkit.models.sample_items import key_attribute_names
 
 
-def table_findings(document: SchemaDocument) -> Iterator[Finding]:
+def table_findings(document: SchemaDocument) -> Iterator[ModelFinding]:
     """The findings of all tables of a document without faults."""
     if not document.access_patterns:
         yield advice(
@@ -38,7 +38,7 @@ def table_findings(document: SchemaDocument) -> Iterator[Finding]:
 # --- indexes ---------------------------------------------------------------------------------------------
 
 
-def _index_findings(document: SchemaDocument, table: ModelTable) -> Iterator[Finding]:
+def _index_findings(document: SchemaDocument, table: ModelTable) -> Iterator[ModelFinding]:
     patterns = document.patterns_of(table)
     used = {one.index for one in patterns}
     for name in table.index_names():
@@ -58,7 +58,7 @@ def _index_findings(document: SchemaDocument, table: ModelTable) -> Iterator[Fin
         )
 
 
-def _projection_findings(document: SchemaDocument, table: ModelTable) -> Iterator[Finding]:
+def _projection_findings(document: SchemaDocument, table: ModelTable) -> Iterator[ModelFinding]:
     whole = [one for one in table.global_secondary_indexes if one.projection.projection_type == "ALL"]
     if len(whole) > 1 and len(whole) == len(table.global_secondary_indexes):
         yield advice(
@@ -71,11 +71,11 @@ def _projection_findings(document: SchemaDocument, table: ModelTable) -> Iterato
         yield from _wide_findings(document, table, index)
 
 
-def _wide_findings(document: SchemaDocument, table: ModelTable, index: ModelIndex) -> Iterator[Finding]:
+def _wide_findings(document: SchemaDocument, table: ModelTable, index: ModelIndex) -> Iterator[ModelFinding]:
     """A finding if all patterns of an index that holds everything name the attributes that they need."""
     patterns = [one for one in document.patterns_of(table) if one.index == index.index_name]
     if patterns and all(one.attributes for one in patterns):
-        keys = {*key_names(table), *key_names(index)}
+        keys = {*key_attribute_names(table), *key_attribute_names(index)}
         needed = {name for one in patterns for name in one.attributes} | {
             condition.attribute for one in patterns for condition in one.filter
         }
@@ -87,7 +87,7 @@ def _wide_findings(document: SchemaDocument, table: ModelTable, index: ModelInde
         )
 
 
-def _vector_findings(document: SchemaDocument, table: ModelTable) -> Iterator[Finding]:
+def _vector_findings(document: SchemaDocument, table: ModelTable) -> Iterator[ModelFinding]:
     for vector in table.vector_indexes:
         name = vector.vector_attribute.attribute_name
         holding = [one for one in document.entities_of(table) if name in one.attributes]
@@ -118,7 +118,7 @@ def _vector_findings(document: SchemaDocument, table: ModelTable) -> Iterator[Fi
 # --- kinds of items --------------------------------------------------------------------------------------
 
 
-def _entity_findings(document: SchemaDocument) -> Iterator[Finding]:
+def _entity_findings(document: SchemaDocument) -> Iterator[ModelFinding]:
     read = {name for one in document.access_patterns for name in one.entities}
     for entity in document.entities:
         if document.access_patterns and entity.name not in read:
@@ -142,7 +142,7 @@ def _entity_findings(document: SchemaDocument) -> Iterator[Finding]:
             )
 
 
-def _together_findings(document: SchemaDocument, table: ModelTable) -> Iterator[Finding]:
+def _together_findings(document: SchemaDocument, table: ModelTable) -> Iterator[ModelFinding]:
     """A note on what a table gains or loses by holding several kinds of items."""
     entities = document.entities_of(table)
     if len(entities) < 2 or not document.access_patterns:
@@ -164,7 +164,7 @@ def _together_findings(document: SchemaDocument, table: ModelTable) -> Iterator[
 # --- figures ---------------------------------------------------------------------------------------------
 
 
-def _capacity_findings(document: SchemaDocument) -> Iterator[Finding]:
+def _capacity_findings(document: SchemaDocument) -> Iterator[ModelFinding]:
     """Findings where the document says other units than its figures give."""
     if document.capacity is None:
         return

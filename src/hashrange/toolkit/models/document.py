@@ -19,7 +19,7 @@ Template = Annotated[
     str,
     Meta(max_length=2048, description='text in which {name} stands for an attribute, such as "ORDER#{orderId}"'),
 ]
-Amount = Annotated[float, Meta(ge=0, description="a number of at least 0")]
+Figure = Annotated[float, Meta(ge=0, description="a number of at least 0")]
 Count = Annotated[int, Meta(ge=0, description="a whole number of at least 0")]
 TypeWord = Literal["S", "N", "B", "BOOL", "NULL", "L", "M", "SS", "NS", "BS"]
 SortWord = Literal["=", "<", "<=", ">", ">=", "between", "begins_with"]
@@ -34,7 +34,7 @@ class OfCreateTable(Struct, rename="pascal", frozen=True, forbid_unknown_fields=
     """A part of CreateTable."""
 
 
-class AttributeDefinition(OfCreateTable, frozen=True):
+class ModelAttribute(OfCreateTable, frozen=True):
     """The type of a key attribute."""
 
     attribute_name: Name
@@ -48,7 +48,7 @@ class KeyElement(OfCreateTable, frozen=True):
     key_type: Literal["HASH", "RANGE"]
 
 
-class Projection(OfCreateTable, frozen=True):
+class ModelProjection(OfCreateTable, frozen=True):
     """Which attributes an index holds beside keys."""
 
     projection_type: Literal["ALL", "KEYS_ONLY", "INCLUDE"]
@@ -60,7 +60,7 @@ class ModelIndex(OfCreateTable, frozen=True):
 
     index_name: Name
     key_schema: Annotated[list[KeyElement], Meta(min_length=1)]
-    projection: Projection
+    projection: ModelProjection
     provisioned_throughput: dict[str, Any] | UnsetType = UNSET
     on_demand_throughput: dict[str, Any] | UnsetType = UNSET
 
@@ -85,7 +85,7 @@ class ModelVectorIndex(OfCreateTable, frozen=True):
     vector_attribute: VectorAttribute
     dimensions: Count
     distance_function: Literal["COSINE", "DOT_PRODUCT", "EUCLIDEAN"]
-    projection: Projection
+    projection: ModelProjection
     search_schema: list[SearchElement] = []
 
 
@@ -93,7 +93,7 @@ class ModelTable(OfCreateTable, frozen=True):
     """A table; without a billing mode it is on demand."""
 
     table_name: Name
-    attribute_definitions: Annotated[list[AttributeDefinition], Meta(min_length=1)]
+    attribute_definitions: Annotated[list[ModelAttribute], Meta(min_length=1)]
     key_schema: Annotated[list[KeyElement], Meta(min_length=1, max_length=2)]
     billing_mode: Literal["PAY_PER_REQUEST", "PROVISIONED"] = "PAY_PER_REQUEST"
     provisioned_throughput: dict[str, Any] | UnsetType = UNSET
@@ -160,7 +160,7 @@ class Entity(OfDocument, frozen=True):
     indexes: dict[str, dict[str, Template]] = {}
     item_count: Count = 0
     item_bytes: Count = 0
-    writes_per_second: Amount = 0
+    writes_per_second: Figure = 0
     samples: list[dict[str, Any]] = []
     """Items in plain JSON, without the attributes that templates make."""
     items: list[dict[str, dict[str, Any]]] = []
@@ -220,8 +220,8 @@ class AccessPattern(OfDocument, frozen=True):
     limit: Annotated[int, Meta(ge=1, description="a whole number of at least 1")] | None = None
     then_writes: list[Name] = []
     """Entities that the application then writes, with what it has read."""
-    requests_per_second: Amount = 0
-    items_per_request: Amount = 1
+    requests_per_second: Figure = 0
+    items_per_request: Figure = 1
     sample: PatternSample | None = None
 
     def partition_keys(self) -> list[str]:
@@ -247,10 +247,10 @@ class AccessPattern(OfDocument, frozen=True):
 class ExpiryDays(OfDocument, frozen=True):
     """After how many days items of an entity expire."""
 
-    days: Amount
+    days: Figure
 
 
-class TimeToLive(OfDocument, frozen=True):
+class ModelExpiry(OfDocument, frozen=True):
     """Which attribute says when an item expires, and which entities have it."""
 
     attribute: Name
@@ -261,8 +261,8 @@ class TimeToLive(OfDocument, frozen=True):
 class StatedUnits(OfDocument, frozen=True):
     """Units per second of a table or an index, as the document says."""
 
-    read_units: Amount
-    write_units: Amount
+    read_units: Figure
+    write_units: Figure
 
 
 class StatedCapacity(StatedUnits, frozen=True):
@@ -291,7 +291,7 @@ class SchemaDocument(OfDocument, frozen=True):
     entity_type_attribute: str = ""
     """Attribute of each item that holds the name of its entity; empty: there is none."""
     access_patterns: list[AccessPattern] = []
-    time_to_live: TimeToLive | None = None
+    time_to_live: ModelExpiry | None = None
     capacity: Capacity | None = None
     workbench: dict[str, Any] = {}
     """The model of NoSQL Workbench that the document was made of, without its items (workbench_reading.py)."""
@@ -321,7 +321,7 @@ class SchemaDocument(OfDocument, frozen=True):
         return [one for one in self.access_patterns if self.table_of_pattern(one) is table]
 
 
-def read_document(text: bytes, source: str) -> SchemaDocument:
+def parse_document(text: bytes, source: str) -> SchemaDocument:
     """The document in a file. `source`: the file's name. Raises UsageFault, with the place in the document."""
     value = read_json(text, source)
     try:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from hashrange.toolkit.models.document import AccessPattern, Entity, ModelTable, SchemaDocument
-from hashrange.toolkit.models.sample_items import key_names
+from hashrange.toolkit.models.sample_items import key_attribute_names
 
 READ_UNIT_BYTES, WRITE_UNIT_BYTES = 4096, 1024
 OVERHEAD_BYTES = 100
@@ -61,8 +61,8 @@ def estimate(document: SchemaDocument) -> Iterator[Estimate]:
 
 def _estimate_of(document: SchemaDocument, table: ModelTable, index: str, entities: list[Entity]) -> Estimate:
     patterns = [one for one in document.patterns_of(table) if one.index == index and one.operation != "SearchVectors"]
-    reads = sum(one.requests_per_second * read_units(document, one) for one in patterns)
-    writes = sum(one.writes_per_second * write_units(one) for one in entities)
+    reads = sum(one.requests_per_second * request_read_units(document, one) for one in patterns)
+    writes = sum(one.writes_per_second * item_write_units(one) for one in entities)
     stored = sum(one.item_count * (one.item_bytes + OVERHEAD_BYTES) for one in entities)
     return Estimate(table.table_name, index, reads, writes, stored)
 
@@ -74,7 +74,7 @@ def entities_in(document: SchemaDocument, table: ModelTable, index_name: str) ->
     found = []
     for entity in document.entities_of(table):
         given = {*entity.key, *entity.indexes.get(index_name, {}), *entity.attributes}
-        if all(name in given for name in key_names(index)):
+        if all(name in given for name in key_attribute_names(index)):
             found.append(entity)
     return found
 
@@ -84,12 +84,12 @@ def request_bytes(document: SchemaDocument, pattern: AccessPattern) -> float:
     return sum(document.entity(name).item_bytes for name in pattern.entities) * pattern.items_per_request
 
 
-def read_units(document: SchemaDocument, pattern: AccessPattern) -> float:
+def request_read_units(document: SchemaDocument, pattern: AccessPattern) -> float:
     """The read units of a request of a pattern."""
     units = math.ceil(request_bytes(document, pattern) / READ_UNIT_BYTES)
     return units if pattern.is_consistent else units / 2
 
 
-def write_units(entity: Entity) -> int:
+def item_write_units(entity: Entity) -> int:
     """The write units of a write of an entity's item."""
     return math.ceil(entity.item_bytes / WRITE_UNIT_BYTES)

@@ -15,8 +15,8 @@ from hashrange.toolkit.models.document import (
     SchemaDocument,
     SortCondition,
 )
-from hashrange.toolkit.models.key_templates import parse_template
-from hashrange.toolkit.models.sample_items import key_names, partition_names, sort_names
+from hashrange.toolkit.models.key_templates import parse_key_template
+from hashrange.toolkit.models.sample_items import key_attribute_names, partition_names, sort_names
 from hashrange.toolkit.models.value_faults import item_faults, sample_faults, value_fault
 from hashrange.written.names import did_you_mean
 
@@ -90,13 +90,15 @@ def _unknown(place: str, noun: str, name: str, known: Iterable[str]) -> Iterator
 
 def _entity_faults(document: SchemaDocument, entity: Entity) -> Iterator[str]:
     table, place = document.table_of(entity), f"the entity {entity.name}"
-    yield from _names_faults(f"{place}: the key", entity.key, key_names(table), f"the table {table.table_name}")
+    yield from _names_faults(
+        f"{place}: the key", entity.key, key_attribute_names(table), f"the table {table.table_name}"
+    )
     yield from _templates_faults(f"{place}: the key", table, entity, entity.key, is_required=True)
     for name, templates in entity.indexes.items():
         yield from _unknown(place, "index", name, [one.index_name for one in table.indexes()])
         index = table.index(name)
         if index is not None:
-            told, keys = f"{place}: the key of the index {name}", {*key_names(index)}
+            told, keys = f"{place}: the key of the index {name}", {*key_attribute_names(index)}
             made = keys - entity.key.keys() - entity.attributes.keys()
             yield from _names_faults(told, templates, made | (keys & templates.keys()), f"the index {name}")
             yield from _templates_faults(told, table, entity, templates, is_required=False)
@@ -116,7 +118,7 @@ def _templates_faults(
     place: str, table: ModelTable, entity: Entity, templates: Mapping[str, str], *, is_required: bool
 ) -> Iterator[str]:
     for name, text in templates.items():
-        parsed = parse_template(text)
+        parsed = parse_key_template(text)
         if parsed is None:
             yield f'{place}: the template "{text}" of {name} has a brace without its partner. Write {{attribute}}.'
             continue
@@ -177,7 +179,9 @@ def _no_faults(_table: ModelTable, _pattern: AccessPattern, _place: str) -> Iter
 
 
 def _get_faults(table: ModelTable, pattern: AccessPattern, place: str) -> Iterator[str]:
-    yield from _names_faults(f"{place}: the key", pattern.key, key_names(table), f"the table {table.table_name}")
+    yield from _names_faults(
+        f"{place}: the key", pattern.key, key_attribute_names(table), f"the table {table.table_name}"
+    )
     if pattern.index:
         yield f"{place} is a GetItem of an index, which DynamoDB does not have. Use a Query."
     if pattern.filter:

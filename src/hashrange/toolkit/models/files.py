@@ -31,7 +31,7 @@ def require_new(path: str) -> None:
         raise UsageFault(IS_THERE.format(path=path))
 
 
-def write_file(path: str, text: str) -> None:
+def write_new_file(path: str, text: str) -> None:
     """Write a new file. Raises UsageFault if it is there already, or cannot be written."""
     try:
         with open(path, "x", encoding="utf-8", newline="\n") as file:

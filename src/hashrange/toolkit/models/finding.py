@@ -7,7 +7,7 @@ FindingLevel = Literal["wrong", "advice", "note"]
 which asks for nothing."""
 
 
-class Finding(NamedTuple):
+class ModelFinding(NamedTuple):
     """Something to tell. `rule`: a short name that does not change."""
 
     level: FindingLevel
@@ -18,16 +18,16 @@ class Finding(NamedTuple):
     """What is so, and what to do about it."""
 
 
-def wrong(rule: str, place: str, sentence: str) -> Finding:
+def wrong(rule: str, place: str, sentence: str) -> ModelFinding:
     """A finding of something that does not work."""
-    return Finding("wrong", rule, place, sentence)
+    return ModelFinding("wrong", rule, place, sentence)
 
 
-def advice(rule: str, place: str, sentence: str) -> Finding:
+def advice(rule: str, place: str, sentence: str) -> ModelFinding:
     """A finding of something that works."""
-    return Finding("advice", rule, place, sentence)
+    return ModelFinding("advice", rule, place, sentence)
 
 
-def note(rule: str, place: str, sentence: str) -> Finding:
+def note(rule: str, place: str, sentence: str) -> ModelFinding:
     """A trade-off."""
-    return Finding("note", rule, place, sentence)
+    return ModelFinding("note", rule, place, sentence)

@@ -44,7 +44,7 @@ class KeyTemplate(NamedTuple):
 
 
 @cache
-def parse_template(text: str) -> KeyTemplate | None:
+def parse_key_template(text: str) -> KeyTemplate | None:
     """The parsed template; None if a brace is not closed, not opened, or empty."""
     pieces = PLACE.split(text)
     texts = tuple(pieces[::2])
@@ -53,7 +53,7 @@ def parse_template(text: str) -> KeyTemplate | None:
 
 def template(text: str) -> KeyTemplate:
     """The parsed template of a document without faults."""
-    parsed = parse_template(text)
+    parsed = parse_key_template(text)
     assert parsed is not None
     return parsed
 

@@ -18,7 +18,7 @@ from hashrange.toolkit.models.document import (
 from hashrange.toolkit.models.key_templates import template
 from hashrange.toolkit.models.sample_items import partition_names, sort_names, wire_value
 
-Values = Mapping[str, Any]
+SampleValues = Mapping[str, Any]
 METHODS = {"GetItem": "get_item", "Query": "query", "Scan": "scan", "SearchVectors": "search_vectors"}
 
 
@@ -98,11 +98,11 @@ def pattern_request(document: SchemaDocument, pattern: AccessPattern) -> Pattern
     return PatternRequest(METHODS[pattern.operation], members | writing.members())
 
 
-def _key_value(table: ModelTable, attribute: str, text: str, values: Values) -> dict[str, str]:
+def _key_value(table: ModelTable, attribute: str, text: str, values: SampleValues) -> dict[str, str]:
     return {table.key_type(attribute): template(text).fill(values)}
 
 
-def _key_condition(table: ModelTable, pattern: AccessPattern, values: Values, writing: Expression) -> str:
+def _key_condition(table: ModelTable, pattern: AccessPattern, values: SampleValues, writing: Expression) -> str:
     keys = table.index(pattern.index) or table
     conditions = [SortCondition("=", [text]) for text in pattern.partition_keys()] + pattern.sort_conditions()
     names = partition_names(keys)[: len(pattern.partition_keys())] + sort_names(keys)
@@ -128,14 +128,14 @@ def _search(document: SchemaDocument, pattern: AccessPattern, writing: Expressio
 
 
 def _filter_text(
-    document: SchemaDocument, pattern: AccessPattern, one: FilterCondition, values: Values, writing: Expression
+    document: SchemaDocument, pattern: AccessPattern, one: FilterCondition, values: SampleValues, writing: Expression
 ) -> str:
     word = attribute_type([document.entity(name) for name in pattern.entities], one.attribute)
     placed = [wire_value(_filter_value(text, word, values), word) for text in one.values]
     return writing.condition(one.attribute, one.condition, placed)
 
 
-def _filter_value(text: str, word: str, values: Values) -> Any:
+def _filter_value(text: str, word: str, values: SampleValues) -> Any:
     filled = template(text).fill(values)
     return filled.lower() == "true" if word == "BOOL" else filled
 

@@ -13,7 +13,7 @@ from hashrange.toolkit.design_requests import WAIT
 from hashrange.toolkit.failures import ToolkitFailure, UsageFault
 from hashrange.toolkit.models.document import AccessPattern, ModelTable, SchemaDocument
 from hashrange.toolkit.models.pattern_requests import PatternRequest, pattern_request
-from hashrange.toolkit.models.sample_items import Attributes, SampleItem, key_names, table_items
+from hashrange.toolkit.models.sample_items import Attributes, SampleItem, key_attribute_names, table_items
 from hashrange.toolkit.patience import pauses
 from hashrange.toolkit.target import Target
 
@@ -116,7 +116,7 @@ def _write(target: Target, document: SchemaDocument, item: SampleItem) -> float:
             TableName=table.table_name,
             Item=attributes,
             ConditionExpression="attribute_not_exists(#k)",
-            ExpressionAttributeNames={"#k": key_names(table)[0]},
+            ExpressionAttributeNames={"#k": key_attribute_names(table)[0]},
             ReturnConsumedCapacity="TOTAL",
         )
     except ToolkitFailure as failure:
@@ -127,7 +127,7 @@ def _write(target: Target, document: SchemaDocument, item: SampleItem) -> float:
 def _of_item(failure: ToolkitFailure, item: SampleItem, table: ModelTable) -> ToolkitFailure:
     """The failure of an item's write, with the place of the item."""
     if failure.code == "ConditionalCheckFailedException":
-        key = {name: item.attributes[name] for name in key_names(table)}
+        key = {name: item.attributes[name] for name in key_attribute_names(table)}
         return UsageFault(
             f"{item.place} has the key of an item before it, {msgspec.json.encode(key).decode()}. Give its attributes"
             " other values, or the key one more attribute."

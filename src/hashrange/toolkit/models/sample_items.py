@@ -20,7 +20,7 @@ class SampleItem(NamedTuple):
     place: str
 
 
-def sample_items(document: SchemaDocument, entity: Entity) -> Iterator[SampleItem]:
+def entity_items(document: SchemaDocument, entity: Entity) -> Iterator[SampleItem]:
     """The items of an entity of a document without faults."""
     table = document.table_of(entity)
     for number, sample in enumerate(entity.samples, 1):
@@ -35,7 +35,7 @@ def sample_items(document: SchemaDocument, entity: Entity) -> Iterator[SampleIte
 
 def table_items(document: SchemaDocument, table: ModelTable) -> list[SampleItem]:
     """All items of a table."""
-    return [item for entity in document.entities_of(table) for item in sample_items(document, entity)]
+    return [item for entity in document.entities_of(table) for item in entity_items(document, entity)]
 
 
 def made_attributes(table: ModelTable, entity: Entity, sample: dict[str, Any]) -> Attributes:
@@ -81,7 +81,7 @@ def _guessed(value: Any) -> Attributes:
     return {"S": value}
 
 
-def key_names(keys: ModelTable | ModelIndex) -> list[str]:
+def key_attribute_names(keys: ModelTable | ModelIndex) -> list[str]:
     """The attributes of a key, partition key first."""
     ordered = sorted(keys.key_schema, key=lambda one: one.key_type == "RANGE")
     return [one.attribute_name for one in ordered]
@@ -97,15 +97,15 @@ def sort_names(keys: ModelTable | ModelIndex) -> list[str]:
     return [one.attribute_name for one in keys.key_schema if one.key_type == "RANGE"]
 
 
-def projected(table: ModelTable, index: ModelIndex, attributes: Attributes) -> Attributes:
+def held_by_index(table: ModelTable, index: ModelIndex, attributes: Attributes) -> Attributes:
     """What an index holds of an item."""
     if index.projection.projection_type == "ALL":
         return attributes
-    kept = {*key_names(table), *key_names(index), *index.projection.non_key_attributes}
+    kept = {*key_attribute_names(table), *key_attribute_names(index), *index.projection.non_key_attributes}
     return {name: value for name, value in attributes.items() if name in kept}
 
 
-def scalar_text(value: Attributes) -> str:
+def shown_value(value: Attributes) -> str:
     """A value of DynamoDB JSON as text for people."""
     held: tuple[str, Any] = next(iter(value.items()), ("S", ""))
     word, content = held
@@ -115,9 +115,9 @@ def scalar_text(value: Attributes) -> str:
         case "BOOL":
             return "true" if content else "false"
         case "L":
-            return f"[{', '.join(map(scalar_text, content))}]"
+            return f"[{', '.join(map(shown_value, content))}]"
         case "M":
-            return f"{{{', '.join(f'{name}: {scalar_text(one)}' for name, one in content.items())}}}"
+            return f"{{{', '.join(f'{name}: {shown_value(one)}' for name, one in content.items())}}}"
         case "SS" | "NS" | "BS":
             return f"{{{', '.join(map(str, content))}}}"
     return str(content)

@@ -8,8 +8,8 @@ from typing import Any
 from hashrange.errors import HashrangeError
 from hashrange.items.values import check_item
 from hashrange.toolkit.models.document import Entity, SchemaDocument
-from hashrange.toolkit.models.key_templates import parse_template
-from hashrange.toolkit.models.sample_items import key_names, sample_items
+from hashrange.toolkit.models.key_templates import parse_key_template
+from hashrange.toolkit.models.sample_items import entity_items, key_attribute_names
 from hashrange.written.names import did_you_mean
 
 
@@ -59,7 +59,7 @@ def sample_faults(document: SchemaDocument, entity: Entity) -> Iterator[str]:
             yield from _sample_value_faults(entity, place, name, value)
     table = document.table_of(entity)
     for number, item in enumerate(entity.items, 1):
-        for name in key_names(table):
+        for name in key_attribute_names(table):
             if list(item.get(name, {})) != [table.key_type(name)]:
                 yield (
                     f"item {number} of the entity {entity.name} has no {name} of type {table.key_type(name)}, which is"
@@ -82,7 +82,7 @@ def _sample_value_faults(entity: Entity, place: str, name: str, value: Any) -> I
 def item_faults(document: SchemaDocument) -> Iterator[str]:
     """Faults of items that DynamoDB does not take, of a document without other faults."""
     for entity in document.entities:
-        for item in sample_items(document, entity):
+        for item in entity_items(document, entity):
             try:
                 check_item(item.attributes)
             except HashrangeError as error:
@@ -92,7 +92,7 @@ def item_faults(document: SchemaDocument) -> Iterator[str]:
 
 def value_fault(text: str, values: Mapping[str, Any] | None) -> str | None:
     """What is wrong with a template of an access pattern. `values`: those of its sample; None: there is none."""
-    parsed = parse_template(text)
+    parsed = parse_key_template(text)
     if parsed is None:
         return f'the template "{text}" has a brace without its partner. Write {{name}}.'
     missing = [] if values is None else [place for place in parsed.places if place not in values]

@@ -12,7 +12,7 @@ from msgspec import Struct
 OTHER_ITEMS = "Item"
 """What the kind of items is called that are in no facet."""
 
-WireItem = dict[str, dict[str, Any]]
+ModelItem = dict[str, dict[str, Any]]
 """An item in DynamoDB JSON."""
 
 
@@ -50,7 +50,7 @@ class Facet(OfModel, frozen=True):
     """A kind of items of a table."""
 
     facet_name: str
-    table_data: list[WireItem] = []
+    table_data: list[ModelItem] = []
 
 
 class WorkbenchTable(OfModel, frozen=True):
@@ -61,7 +61,7 @@ class WorkbenchTable(OfModel, frozen=True):
     non_key_attributes: list[TypedAttribute] = []
     table_facets: list[Facet] = []
     global_secondary_indexes: list[WorkbenchIndex] = []
-    table_data: list[WireItem] = []
+    table_data: list[ModelItem] = []
 
 
 class WorkbenchModel(OfModel, frozen=True):

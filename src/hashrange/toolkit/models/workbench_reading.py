@@ -22,7 +22,7 @@ from hashrange.toolkit.models.document import (
 )
 from hashrange.toolkit.models.workbench_form import (
     KeyAttributes,
-    WireItem,
+    ModelItem,
     WorkbenchModel,
     WorkbenchTable,
     kind_names,
@@ -108,7 +108,7 @@ def _entities(table: WorkbenchTable, facets: list[str], others: str) -> Iterator
         yield _entity(table, others, outside)
 
 
-def _entity(table: WorkbenchTable, name: str, items: list[WireItem]) -> Entity:
+def _entity(table: WorkbenchTable, name: str, items: list[ModelItem]) -> Entity:
     declared = {one.attribute_name: one.attribute_type for one in table.non_key_attributes}
     attributes = {}
     for key in table.key_attributes.attributes():

@@ -11,14 +11,14 @@ from typing import Any
 import msgspec
 
 from hashrange.toolkit.models.document import Entity, ModelIndex, ModelTable, SchemaDocument
-from hashrange.toolkit.models.sample_items import key_names, partition_names, sample_items, sort_names
+from hashrange.toolkit.models.sample_items import entity_items, key_attribute_names, partition_names, sort_names
 from hashrange.toolkit.models.workbench_form import WorkbenchModel, kind_names
 
 VERSION = "3.0"
-Part = dict[str, Any]
+ModelPart = dict[str, Any]
 
 
-def workbench_model(document: SchemaDocument, date: str) -> Part:
+def workbench_model(document: SchemaDocument, date: str) -> ModelPart:
     """The model of a document without faults. `date`: of a new model, such as `Nov 30, 2026, 09:05 PM`."""
     metadata = {
         "Author": "",
@@ -28,7 +28,7 @@ def workbench_model(document: SchemaDocument, date: str) -> Part:
         "AWSService": "Amazon DynamoDB",
         "Version": VERSION,
     }
-    kept: Part = document.workbench or {"ModelName": document.name, "ModelMetadata": metadata, "DataModel": []}
+    kept: ModelPart = document.workbench or {"ModelName": document.name, "ModelMetadata": metadata, "DataModel": []}
     model = msgspec.convert(kept, WorkbenchModel)
     before = {
         table.table_name: (part, names)
@@ -59,7 +59,7 @@ def _has_several(index: ModelIndex) -> bool:
 # --- tables ------------------------------------------------------------------------------------------
 
 
-def _table(document: SchemaDocument, table: ModelTable, before: Part, names: tuple[list[str], str]) -> Part:
+def _table(document: SchemaDocument, table: ModelTable, before: ModelPart, names: tuple[list[str], str]) -> ModelPart:
     """A table of the model. `before`: what it was; `names`: the kinds of its facets, and of its other items."""
     facets, others = names
     entities = document.entities_of(table)
@@ -67,7 +67,7 @@ def _table(document: SchemaDocument, table: ModelTable, before: Part, names: tup
     outside = [one for one in entities if one.name == others]
     inside = [one for one in entities if one.name != others]
     old_facets = dict(zip(facets, before.get("TableFacets", []), strict=True))
-    made: Part = {"TableName": table.table_name, "KeyAttributes": _keys(table, table)}
+    made: ModelPart = {"TableName": table.table_name, "KeyAttributes": _keys(table, table)}
     made["NonKeyAttributes"] = _joined(before.get("NonKeyAttributes", []), list(_attributes(table, entities)))
     if inside or "TableFacets" in before:
         made["TableFacets"] = [_facet(document, table, one, old_facets.get(one.name, {})) for one in inside]
@@ -80,19 +80,19 @@ def _table(document: SchemaDocument, table: ModelTable, before: Part, names: tup
     return before | made if before else made | _of_new_table(table)
 
 
-def _of_new_table(table: ModelTable) -> Part:
-    made: Part = {"DataAccess": {"MySql": {}}, "BillingMode": table.billing_mode}
+def _of_new_table(table: ModelTable) -> ModelPart:
+    made: ModelPart = {"DataAccess": {"MySql": {}}, "BillingMode": table.billing_mode}
     if isinstance(table.provisioned_throughput, dict):
         made["ProvisionedCapacitySettings"] = {"ProvisionedThroughput": table.provisioned_throughput}
     return made
 
 
-def _keys(table: ModelTable, keys: ModelTable | ModelIndex) -> Part:
-    words = zip(("PartitionKey", "SortKey"), key_names(keys), strict=False)
+def _keys(table: ModelTable, keys: ModelTable | ModelIndex) -> ModelPart:
+    words = zip(("PartitionKey", "SortKey"), key_attribute_names(keys), strict=False)
     return {word: {"AttributeName": name, "AttributeType": table.key_type(name)} for word, name in words}
 
 
-def _index(table: ModelTable, index: ModelIndex) -> Part:
+def _index(table: ModelTable, index: ModelIndex) -> ModelPart:
     return {
         "IndexName": index.index_name,
         "KeyAttributes": _keys(table, index),
@@ -103,9 +103,9 @@ def _index(table: ModelTable, index: ModelIndex) -> Part:
 # --- attributes and items ----------------------------------------------------------------------------
 
 
-def _attributes(table: ModelTable, entities: list[Entity]) -> Iterator[Part]:
+def _attributes(table: ModelTable, entities: list[Entity]) -> Iterator[ModelPart]:
     """All attributes beside the table's key, with those that templates make."""
-    keys = key_names(table)
+    keys = key_attribute_names(table)
     found: dict[str, str] = {one.attribute_name: one.attribute_type for one in table.attribute_definitions}
     for entity in entities:
         for name, attribute in entity.attributes.items():
@@ -115,7 +115,7 @@ def _attributes(table: ModelTable, entities: list[Entity]) -> Iterator[Part]:
             yield {"AttributeName": name, "AttributeType": kind}
 
 
-def _joined(before: list[Part], after: list[Part]) -> list[Part]:
+def _joined(before: list[ModelPart], after: list[ModelPart]) -> list[ModelPart]:
     """What was there, and what has come, without the attributes that are named already."""
     found = {one["AttributeName"]: one for one in before}
     for one in after:
@@ -123,13 +123,13 @@ def _joined(before: list[Part], after: list[Part]) -> list[Part]:
     return list(found.values())
 
 
-def _facet(document: SchemaDocument, table: ModelTable, entity: Entity, before: Part) -> Part:
+def _facet(document: SchemaDocument, table: ModelTable, entity: Entity, before: ModelPart) -> ModelPart:
     items = _items(document, entity)
-    keys = key_names(table)
+    keys = key_attribute_names(table)
     aliases = dict(zip(("PartitionKeyAlias", "SortKeyAlias"), (entity.key[name] for name in keys), strict=False))
     held = [name for name in {one: True for item in items for one in item} if name not in keys]
     old: list[str] = before.get("NonKeyAttributes", [])
-    made: Part = {
+    made: ModelPart = {
         "FacetName": before.get("FacetName", entity.name),
         "KeyAttributeAlias": before.get("KeyAttributeAlias", aliases),
         "TableData": items,
@@ -140,5 +140,5 @@ def _facet(document: SchemaDocument, table: ModelTable, entity: Entity, before: 
     return before | made if before else made | {"DataAccess": {"MySql": {}}}
 
 
-def _items(document: SchemaDocument, entity: Entity) -> list[Part]:
-    return [one.attributes for one in sample_items(document, entity)]
+def _items(document: SchemaDocument, entity: Entity) -> list[ModelPart]:
+    return [one.attributes for one in entity_items(document, entity)]

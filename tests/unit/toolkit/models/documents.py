@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from hashrange.toolkit.models.document import SchemaDocument, read_document
+from hashrange.toolkit.models.document import SchemaDocument, parse_document
 
 Document = dict[str, Any]
 
@@ -218,4 +218,4 @@ def changed(changes: Document, document: Document = SHOP) -> Document:
 
 
 def read(document: Document) -> SchemaDocument:
-    return read_document(msgspec.json.encode(document), "model.json")
+    return parse_document(msgspec.json.encode(document), "model.json")

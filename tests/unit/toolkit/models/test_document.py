@@ -8,7 +8,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from hashrange.toolkit.failures import UsageFault
-from hashrange.toolkit.models.document import document_schema, read_document
+from hashrange.toolkit.models.document import document_schema, parse_document
 from hashrange.toolkit.models.faults import document_faults
 from hashrange.toolkit.models.files import TEMPLATE, template_text
 from tests.unit.toolkit.models.documents import NOTES, SHOP, Document, changed, read
@@ -26,7 +26,7 @@ def is_taken(document: Document) -> bool:
 
 def test_the_template_is_sound() -> None:
     text = files("hashrange.toolkit").joinpath(*TEMPLATE).read_bytes()
-    assert list(document_faults(read_document(text, "template"))) == []
+    assert list(document_faults(parse_document(text, "template"))) == []
     VALIDATOR.validate(json.loads(text))
     written = json.loads(template_text("some/model.schema.json"))
     assert written.pop("$schema") == "model.schema.json"

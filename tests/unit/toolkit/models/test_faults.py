@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from hashrange.toolkit.failures import UsageFault
-from hashrange.toolkit.models.document import read_document
+from hashrange.toolkit.models.document import parse_document
 from hashrange.toolkit.models.faults import document_faults
 from tests.unit.toolkit.models.documents import SHOP, changed, read
 
@@ -98,5 +98,5 @@ def test_another_form_is_told_with_its_place(changes: dict[str, Any], sentence: 
 )
 def test_what_is_no_document_is_told(text: bytes, sentence: str) -> None:
     with pytest.raises(UsageFault) as raised:
-        read_document(text, "model.json")
+        parse_document(text, "model.json")
     assert str(raised.value).startswith(sentence)

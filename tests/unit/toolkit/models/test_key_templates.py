@@ -2,7 +2,7 @@
 
 import pytest
 
-from hashrange.toolkit.models.key_templates import can_be_equal, parse_template, template
+from hashrange.toolkit.models.key_templates import can_be_equal, parse_key_template, template
 
 
 @pytest.mark.parametrize(
@@ -15,7 +15,7 @@ def test_a_template_is_filled(text: str, filled: str) -> None:
 
 @pytest.mark.parametrize("text", ["{", "}", "{}", "{{a}}", "a}", "{a}{", "{a{b}}"])
 def test_braces_need_their_partners(text: str) -> None:
-    assert parse_template(text) is None
+    assert parse_key_template(text) is None
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from hashrange.toolkit.failures import UsageFault
-from hashrange.toolkit.models.document import SchemaDocument, read_document
+from hashrange.toolkit.models.document import SchemaDocument, parse_document
 from hashrange.toolkit.models.faults import document_faults
 from hashrange.toolkit.models.files import document_text
 from hashrange.toolkit.models.lint import find
@@ -92,7 +92,7 @@ def imported(model: Model) -> SchemaDocument:
 def test_a_model_comes_back_as_it_was(model: Model) -> None:
     document = imported(model)
     assert list(document_faults(document)) == []
-    kept = read_document(document_text(document, "model.schema.json").encode(), "model.json")
+    kept = parse_document(document_text(document, "model.schema.json").encode(), "model.json")
     assert workbench_model(kept, "now") == model
 
 

@@ -5,8 +5,8 @@ from html.parser import HTMLParser
 import pytest
 
 from hashrange.toolkit.models.document import SchemaDocument
+from hashrange.toolkit.models.drawing import draw_model, request_text
 from hashrange.toolkit.models.lint import find
-from hashrange.toolkit.models.page import model_page, request_text
 from hashrange.toolkit.models.running import run_model
 from hashrange.toolkit.target import Target
 from tests.unit.toolkit.models.documents import NOTES, SHOP, changed, read
@@ -44,7 +44,7 @@ class Page(HTMLParser):
 
 def drawn(target: Target, document: SchemaDocument) -> tuple[str, Page]:
     run = run_model(target, document, is_kept=False, waits=False)
-    text = model_page(document, run, find(document, run))
+    text = draw_model(document, run, find(document, run))
     page = Page(text)
     assert page.open == []
     return text, page

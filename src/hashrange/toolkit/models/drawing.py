@@ -13,33 +13,33 @@ from typing import NamedTuple
 
 from hashrange.toolkit.models.document import AccessPattern, ModelIndex, ModelTable, SchemaDocument
 from hashrange.toolkit.models.estimate import Estimate, estimate
-from hashrange.toolkit.models.finding import Finding
+from hashrange.toolkit.models.finding import ModelFinding
 from hashrange.toolkit.models.running import ModelRun, PatternRun
 from hashrange.toolkit.models.sample_items import (
     Attributes,
     SampleItem,
-    key_names,
+    held_by_index,
+    key_attribute_names,
     partition_names,
-    projected,
-    scalar_text,
+    shown_value,
     sort_names,
     table_items,
 )
 
-SKELETON = "page.html"
+SKELETON = "drawing.html"
 COLOURS = 8
 """Colours of kinds of items; with more kinds, they are used again."""
 GB_BYTES = 1e9
 
 
-class Entry(NamedTuple):
+class HeldItem(NamedTuple):
     """An item as a table or an index holds it."""
 
     item: SampleItem
     held: Attributes
 
 
-def model_page(document: SchemaDocument, run: ModelRun, findings: Sequence[Finding]) -> str:
+def draw_model(document: SchemaDocument, run: ModelRun, findings: Sequence[ModelFinding]) -> str:
     """The text of the page."""
     skeleton = Template(files(__package__).joinpath(SKELETON).read_text(encoding="utf-8"))
     return skeleton.substitute(
@@ -103,7 +103,7 @@ def request_text(table: ModelTable, pattern: AccessPattern) -> str:
     return request + (", backwards" if pattern.is_newest_first else "")
 
 
-def _finding_line(finding: Finding) -> str:
+def _finding_line(finding: ModelFinding) -> str:
     return (
         f'<li class="{finding.level}"><b>{finding.level}</b> {escape(finding.place)}: {escape(finding.sentence)}'
         f" <code>{escape(finding.rule)}</code></li>\n"
@@ -123,11 +123,11 @@ def _estimate_row(one: Estimate) -> str:
 def _table_parts(document: SchemaDocument, table: ModelTable) -> Iterator[str]:
     items = table_items(document, table)
     kinds = {entity.name: number % COLOURS for number, entity in enumerate(document.entities)}
-    yield from _collections(f"Table {table.table_name}", table, kinds, [Entry(one, one.attributes) for one in items])
+    yield from _collections(f"Table {table.table_name}", table, kinds, [HeldItem(one, one.attributes) for one in items])
     for index in table.indexes():
-        names = key_names(index)
+        names = key_attribute_names(index)
         inside = [one for one in items if all(name in one.attributes for name in names)]
-        entries = [Entry(one, projected(table, index, one.attributes)) for one in inside]
+        entries = [HeldItem(one, held_by_index(table, index, one.attributes)) for one in inside]
         yield from _collections(f"Index {index.index_name} of {table.table_name}", index, kinds, entries)
     for vector in table.vector_indexes:
         name = vector.vector_attribute.attribute_name
@@ -140,7 +140,7 @@ def _table_parts(document: SchemaDocument, table: ModelTable) -> Iterator[str]:
 
 
 def _collections(
-    title: str, keys: ModelTable | ModelIndex, kinds: dict[str, int], entries: list[Entry]
+    title: str, keys: ModelTable | ModelIndex, kinds: dict[str, int], entries: list[HeldItem]
 ) -> Iterator[str]:
     """A table of the page: one row for each item, with its collection's partition key before the first."""
     partition, sort = partition_names(keys), sort_names(keys)
@@ -156,23 +156,23 @@ def _collections(
     yield "</table></div>\n" if groups else "</table></div>\n<p>No sample is in it.</p>\n"
 
 
-def _key(entry: Entry, names: list[str]) -> tuple[tuple[bool, float, str], ...]:
+def _key(entry: HeldItem, names: list[str]) -> tuple[tuple[bool, float, str], ...]:
     """What orders entries as the service does: numbers by value, texts by their bytes."""
     return tuple(_order(entry.item.attributes.get(name, {})) for name in names)
 
 
 def _order(value: Attributes) -> tuple[bool, float, str]:
-    return (True, float(value["N"]), "") if "N" in value else (False, 0.0, scalar_text(value))
+    return (True, float(value["N"]), "") if "N" in value else (False, 0.0, shown_value(value))
 
 
-def _shown_key(entry: Entry, names: list[str]) -> str:
-    return " / ".join(scalar_text(entry.item.attributes.get(name, {})) for name in names)
+def _shown_key(entry: HeldItem, names: list[str]) -> str:
+    return " / ".join(shown_value(entry.item.attributes.get(name, {})) for name in names)
 
 
-def _attributes(entry: Entry, without: Iterable[str]) -> str:
+def _attributes(entry: HeldItem, without: Iterable[str]) -> str:
     hidden = set(without)
     shown = [
-        f'<span class="attribute"><i>{escape(name)}</i> {escape(scalar_text(value))}</span>'
+        f'<span class="attribute"><i>{escape(name)}</i> {escape(shown_value(value))}</span>'
         for name, value in entry.held.items()
         if name not in hidden
     ]
