@@ -13,7 +13,6 @@ from hashrange.cli.parsing import CommandParser, UsageError, command_parser, par
 from hashrange.cli.tabular import add_form, require_form
 from hashrange.cli.target_options import add_target, agree, chosen_target
 from hashrange.messages.installing import how_to_install
-from hashrange.toolkit.target import TargetOptions, find_target
 
 if TYPE_CHECKING:
     from hashrange.toolkit.models.document import SchemaDocument
@@ -38,6 +37,8 @@ never touched.
 The exit code is 3 if there is something to mend in the design. Needs the extra toolkit: {install}
 """
 SCHEMA_ENDING = ".schema.json"
+OWN_ENDPOINT = "http://own-server"
+"""What the command's own server is called in sentences."""
 WORKBENCH_DATE = "%b %d, %Y, %I:%M %p"
 """As NoSQL Workbench writes dates: Nov 30, 2026, 09:05 PM."""
 
@@ -151,12 +152,14 @@ def run_somewhere(document: "SchemaDocument", options: Any) -> "ModelRun":
 
 @contextmanager
 def own_target() -> "Iterator[Target]":
-    """A server in this process, for the block."""
-    from hashrange.settings import Settings
+    """A server in this process, for the block. It makes clients as a session of boto3 does, and answers their requests
+    without a port, so neither variables nor profiles matter.
+    """
     from hashrange.testing import server
+    from hashrange.toolkit.target import LOCAL_REGION, Target
 
-    with server(Settings(data_dir=None, port=0)) as database:
-        yield find_target(TargetOptions(endpoint=database.endpoint), {})
+    with server() as database:
+        yield Target(database, OWN_ENDPOINT, LOCAL_REGION, ignores_variables=True)
 
 
 def build_parser() -> CommandParser:

@@ -136,8 +136,9 @@ def _hot_reads(document: SchemaDocument, pattern: AccessPattern) -> Iterator[Mod
         yield wrong(
             "hot-key",
             f"access pattern {pattern.name}",
-            f"its requests need {units:g} read units a second of about {number} partition keys, and a partition serves"
-            f" {PARTITION_READS:,}. Keep the answer in a cache such as DAX, or several copies under different keys.",
+            f"its requests need {units:g} read units a second, spread over this many partition keys: {number}. A"
+            f" partition serves {PARTITION_READS:,}. Keep the answer in a cache such as DAX, or several copies under"
+            " different keys.",
         )
 
 

@@ -135,8 +135,8 @@ def run_findings(document: SchemaDocument, run: PatternRun) -> Iterator[ModelFin
         yield wrong(
             "item-count",
             place,
-            f"it has found {len(run.items)} items, and its sample says {expected}. Mend the keys, the samples, or the"
-            " number.",
+            f"the number of items found is {len(run.items)}, and its sample says {expected}. Mend the keys, the"
+            " samples, or the number.",
         )
     if run.requests > 1:
         yield advice(
@@ -158,6 +158,6 @@ def run_findings(document: SchemaDocument, run: PatternRun) -> Iterator[ModelFin
         yield advice(
             "discarded",
             place,
-            f"it has read {run.scanned_count} items, and its filter has left out {discarded}. A key of an index would"
-            " read only those that are wanted.",
+            f"of what its sample has read ({run.scanned_count}), the filter has left out {discarded}. A key of an index"
+            " would read only the items that are wanted.",
         )

@@ -53,8 +53,8 @@ def _index_findings(document: SchemaDocument, table: ModelTable) -> Iterator[Mod
         yield advice(
             "more-indexes-than-patterns",
             f"table {table.table_name}",
-            f"it has {number} global indexes for {len(patterns)} access patterns. Let kinds of items share an index:"
-            " give its keys generic names, and each kind its own template.",
+            f"it has more global indexes ({number}) than access patterns ({len(patterns)}). Let kinds of items share an"
+            " index: give its keys generic names, and each kind its own template.",
         )
 
 

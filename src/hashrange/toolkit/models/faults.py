@@ -190,12 +190,14 @@ def _get_faults(table: ModelTable, pattern: AccessPattern, place: str) -> Iterat
 
 def _query_faults(table: ModelTable, pattern: AccessPattern, place: str) -> Iterator[str]:
     keys: ModelTable | ModelIndex = table.index(pattern.index) or table
-    given, wanted = len(pattern.partition_keys()), len(partition_names(keys))
-    if given != wanted:
-        yield f"{place}: partitionKey has {given} templates, and the key has {wanted} attributes. Give one for each."
+    given, wanted = len(pattern.partition_keys()), partition_names(keys)
+    if given != len(wanted):
+        told = ", ".join(wanted)
+        yield f"{place}: partitionKey needs a template for each of these attributes: {told}. It has {given}."
     conditions, sorts = pattern.sort_conditions(), sort_names(keys)
     if len(conditions) > len(sorts):
-        yield f"{place}: sortKey has {len(conditions)} conditions, and the key has {len(sorts)} attributes for them."
+        told = ", ".join(sorts) or "none"
+        yield f"{place}: sortKey has more conditions ({len(conditions)}) than the sort key has attributes: {told}."
     yield from _order_faults(place, conditions)
     key = {*partition_names(keys), *sorts}
     for one in pattern.filter:
@@ -243,7 +245,7 @@ def _value_faults(document: SchemaDocument, pattern: AccessPattern, place: str) 
     for one in pattern.conditions():
         wanted = OPERANDS.get(one.condition, 1)
         if len(one.values) != wanted:
-            yield f'{place}: "{one.condition}" takes {wanted} values, and has {len(one.values)}.'
+            yield f'{place}: "{one.condition}" needs {wanted} in values, and has {len(one.values)}. Mend it.'
     texts = [*pattern.key.values(), *pattern.partition_keys(), *pattern.condition.values()]
     texts += [text for one in pattern.conditions() for text in one.values]
     values = None if pattern.sample is None else pattern.sample.values

@@ -79,8 +79,20 @@ def _tables(target: Target, document: SchemaDocument, *, is_kept: bool) -> Itera
         yield
         is_done = True
     finally:
-        for name in created if not (is_kept and is_done) else []:
+        if not (is_kept and is_done):
+            _delete(target, created)
+
+
+def _delete(target: Target, names: list[str]) -> None:
+    """Delete tables. Raises ToolkitFailure that names those that are left."""
+    left = []
+    for name in names:
+        try:
             target.ask("dynamodb", "delete_table", TableName=name)
+        except ToolkitFailure as failure:
+            left.append(f"{name} ({str(failure).rstrip('.')})")
+    if left:
+        raise ToolkitFailure(f"these tables are left, and have to be deleted by hand: {', '.join(left)}.")
 
 
 def _await_active(target: Target, name: str) -> None:

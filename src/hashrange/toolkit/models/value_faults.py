@@ -82,7 +82,12 @@ def _sample_value_faults(entity: Entity, place: str, name: str, value: Any) -> I
 def item_faults(document: SchemaDocument) -> Iterator[str]:
     """Faults of items that DynamoDB does not take, of a document without other faults."""
     for entity in document.entities:
-        for item in entity_items(document, entity):
+        try:
+            items = list(entity_items(document, entity))
+        except RecursionError:
+            yield f"a sample of the entity {entity.name} is nested too deeply. Mend it."
+            continue
+        for item in items:
             try:
                 check_item(item.attributes)
             except HashrangeError as error:

@@ -13,6 +13,11 @@ ORDERS, STATUS, CUSTOMER = "accessPatterns/0", "accessPatterns/2", "accessPatter
 OTHER_TABLE = SHOP["tables"][0] | {"TableName": "Other"}
 
 
+def nested(levels: int) -> list[Any]:
+    """A list in a list in a list."""
+    return [nested(levels - 1)] if levels else []
+
+
 def test_a_good_model_has_no_fault() -> None:
     assert list(document_faults(read(SHOP))) == []
 
@@ -44,14 +49,20 @@ def test_a_good_model_has_no_fault() -> None:
         ({"entities/1/samples/1/total": "4"}, "sample 2 of the entity Order: total is of type N, so it must be a numb"),
         ({"entities/0/attributes/name/begins": "B"}, 'sample 1 of the entity Customer: name must begin with "B", as t'),
         ({"entities/0/items": [{"PK": {"S": "a"}}]}, "item 1 of the entity Customer has no SK of type S, which is in"),
+        ({"entities/0/items": [{"PK": {"S": "a"}, "SK": {"S": "a"}, "m": {"M": {"M": {"x": {"N": "1"}}}}}]},
+         "item 1 of the entity Customer is no item of DynamoDB: a value has another form than its type. Mend it."),
+        ({"entities/0/attributes/l": {"type": "L"}, "entities/0/samples/0/l": nested(400)},
+         "a sample of the entity Customer is nested too deeply. Mend it."),
+        ({"entities/0/attributes/l": {"type": "L"}, "entities/0/samples/0/l": nested(40)},
+         "sample 1 of the entity Customer is no item of DynamoDB: Nesting Levels have exceeded supported limits"),
         ({CUSTOMER + "/key/SK": None}, "the access pattern customer: the key lacks SK, which is in the key of the tab"),
         ({CUSTOMER + "/index": "GSI1"}, "the access pattern customer is a GetItem of an index, which DynamoDB does no"),
         ({CUSTOMER + "/filter": [{"attribute": "name", "condition": "exists"}]}, "the access pattern customer is a G"),
         ({CUSTOMER + "/partitionKey": "a"}, "the access pattern customer is a GetItem, which has no partitionKey. Tak"),
         ({STATUS + "/index": "GSI3"}, "the access pattern ordersOfStatus names the index GSI3, which is not there."),
-        ({STATUS + "/partitionKey": None}, "the access pattern ordersOfStatus: partitionKey has 0 templates, and the "),
+        ({STATUS + "/partitionKey": None}, "the access pattern ordersOfStatus: partitionKey needs a template for ea"),
         ({STATUS + "/sortKey": [{"condition": "=", "values": ["a"]}] * 2}, "the access pattern ordersOfStatus: sortKe"),
-        ({STATUS + "/sortKey/condition": "between"}, 'the access pattern ordersOfStatus: "between" takes 2 values, an'),
+        ({STATUS + "/sortKey/condition": "between"}, 'the access pattern ordersOfStatus: "between" needs 2 in values, a'),
         ({STATUS + "/sortKey/values": ["{a"]}, 'the access pattern ordersOfStatus: the template "{a" has a brace with'),
         ({STATUS + "/sample/values/month": None}, "the access pattern ordersOfStatus: the sample has no value for mon"),
         ({STATUS + "/filter": [{"attribute": "GSI1SK", "condition": "=", "values": ["a"]}]}, "the access pattern orde"),

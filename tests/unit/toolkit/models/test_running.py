@@ -1,5 +1,7 @@
 """What the tables of a model answer, and that nothing is left of them."""
 
+from typing import Any
+
 import pytest
 
 from hashrange.testing import Database
@@ -97,6 +99,24 @@ def test_what_the_service_refuses_is_told_and_leaves_nothing(
         run_model(target, read(changed(changes)), is_kept=True, waits=False)
     assert str(raised.value).startswith(sentence)
     assert tables(database) == []
+
+
+def test_tables_that_cannot_be_deleted_are_named(
+    database: Database, target: Target, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask = Target.ask
+
+    def refused(target: Target, service: str, asked: str, /, **members: Any) -> Any:
+        if asked == "delete_table" and members["TableName"] == "Notes":
+            raise ToolkitFailure("it is in use.")
+        return ask(target, service, asked, **members)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Target, "ask", refused)
+        with pytest.raises(ToolkitFailure, match=r"have to be deleted by hand: Notes \(it is in use\)\.$"):
+            run_model(target, read(NOTES), is_kept=False, waits=False)
+    assert tables(database) == ["Notes"]
+    database.call("DeleteTable", {"TableName": "Notes"})
 
 
 def test_a_table_that_is_there_stays_as_it_is(database: Database, target: Target) -> None:
