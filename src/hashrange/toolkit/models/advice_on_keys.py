@@ -6,7 +6,7 @@ Source of the numbers: developer guide, *partitions* and *quotas*.
 
 from collections.abc import Iterator, Mapping
 from itertools import combinations
-from math import prod
+from typing import NamedTuple
 
 from hashrange.items.values import check_item
 from hashrange.toolkit.models.document import AccessPattern, Entity, ModelIndex, ModelTable, SchemaDocument
@@ -17,20 +17,9 @@ from hashrange.toolkit.models.sample_items import entity_items, partition_names,
 
 FEW_VALUES = 100
 """A partition key with at most this many values is not spread over partitions."""
-FEW_NAMES = {
-    "status",
-    "state",
-    "type",
-    "kind",
-    "category",
-    "level",
-    "priority",
-    "gender",
-    "date",
-    "day",
-    "month",
-    "year",
-}
+KIND_NAMES = {"status", "state", "type", "kind", "category", "level", "priority", "gender"}
+DAY_NAMES = {"date", "day", "month", "year"}
+FEW_NAMES = KIND_NAMES | DAY_NAMES
 """Names of attributes that have few values at a time, unless the document says how many."""
 PARTITION_READS, PARTITION_WRITES = 3000, 1000
 """Units per second that a partition serves."""
@@ -70,57 +59,62 @@ def _glob(entity: Entity, name: str) -> Glob:
 
 def _entity_findings(document: SchemaDocument, table: ModelTable, entity: Entity) -> Iterator[ModelFinding]:
     yield from _spread_findings(entity, "the table", table, entity.key)
-    for index in table.indexes():
+    for index in table.global_secondary_indexes:
         if entity in entities_in(document, table, index.index_name):
             templates = entity.key | entity.indexes.get(index.index_name, {})
             yield from _spread_findings(entity, f"the index {index.index_name}", index, templates)
     yield from _size_findings(document, entity)
 
 
+class Spread(NamedTuple):
+    """How partition keys are spread. `number`: how many there are; None: the document does not say."""
+
+    number: int | None
+    is_few: bool
+
+    def told(self) -> str:
+        """Few keys in words."""
+        if self.number is None:
+            return "partition keys with few values at a time"
+        return "one partition key" if self.number == 1 else f"{self.number:,} partition keys"
+
+
+def _spread(entity: Entity, places: list[str]) -> Spread:
+    """The spread of keys that are made of these attributes."""
+    number, is_few = 1, True
+    for place in places:
+        known = entity.attributes.get(place)
+        values = None if known is None else known.distinct_values
+        if values is None:
+            is_few = is_few and place.lower() in FEW_NAMES
+            number = 0
+        number *= values or 1
+    return Spread(number or None, is_few and number <= FEW_VALUES)
+
+
 def _spread_findings(
     entity: Entity, of: str, keys: ModelTable | ModelIndex, templates: Mapping[str, str]
 ) -> Iterator[ModelFinding]:
     """Findings of one key of an entity. `templates`: attribute → template; others are attributes of the entity."""
-    place, number = f"entity {entity.name}", _key_number(entity, keys, templates)
-    units = entity.writes_per_second * item_write_units(entity)
-    if number is not None:
-        hottest = units / number
-        told = "one partition key" if number == 1 else f"few partition keys, about {number}"
-        if hottest > PARTITION_WRITES:
-            yield wrong(
-                "hot-key",
-                place,
-                f"{of} gets {units:g} write units a second on {told}, and a partition serves"
-                f" {PARTITION_WRITES:,}. {SHARD_IT}.",
-            )
-        elif number <= FEW_VALUES:
-            yield advice(
-                "few-keys",
-                place,
-                f"its items in {of} have {told}, so that one partition serves them all. {SHARD_IT}, or say in"
-                " distinctValues how many values there are.",
-            )
+    texts = [templates.get(name, f"{{{name}}}") for name in partition_names(keys)]
+    spread = _spread(entity, [place for text in texts for place in template(text).places])
+    place, units = f"entity {entity.name}", entity.writes_per_second * item_write_units(entity)
+    if spread.number is not None and units / spread.number > PARTITION_WRITES:
+        yield wrong(
+            "hot-key",
+            place,
+            f"{of} gets {units:g} write units a second on {spread.told()}, and a partition serves"
+            f" {PARTITION_WRITES:,}. {SHARD_IT}.",
+        )
+    elif spread.is_few:
+        yield advice(
+            "few-keys",
+            place,
+            f"its items in {of} have {spread.told()}, so that one partition serves many of them. {SHARD_IT}, or say in"
+            " distinctValues how many values there are.",
+        )
     for name in sort_names(keys):
         yield from _number_findings(place, entity, name, templates.get(name, ""))
-
-
-def _key_number(entity: Entity, keys: ModelTable | ModelIndex, templates: Mapping[str, str]) -> int | None:
-    """How many partition keys an entity has, if they are few; None if they are many."""
-    names = partition_names(keys)
-    places = [place for name in names for place in template(templates.get(name, f"{{{name}}}")).places]
-    return _values_number(entity, places)
-
-
-def _values_number(entity: Entity, places: list[str]) -> int | None:
-    """The number of values that attributes have together, if they are few; None if they are many."""
-    numbers = []
-    for place in places:
-        known = entity.attributes.get(place)
-        number = None if known is None else known.distinct_values
-        if number is None and place.lower() not in FEW_NAMES:
-            return None
-        numbers.append(number or 1)
-    return prod(numbers)
 
 
 def _hot_reads(document: SchemaDocument, pattern: AccessPattern) -> Iterator[ModelFinding]:
@@ -129,16 +123,15 @@ def _hot_reads(document: SchemaDocument, pattern: AccessPattern) -> Iterator[Mod
         return
     table, entity = document.table_of_pattern(pattern), document.entity(pattern.entities[0])
     keys = table.index(pattern.index) or table
-    texts = pattern.partition_keys() or [pattern.key[name] for name in partition_names(keys) if name in pattern.key]
-    number = _values_number(entity, [place for text in texts for place in template(text).places])
+    texts = pattern.partition_keys() or [pattern.key[name] for name in partition_names(keys)]
+    spread = _spread(entity, [place for text in texts for place in template(text).places])
     units = pattern.requests_per_second * request_read_units(document, pattern)
-    if number is not None and units / number > PARTITION_READS:
+    if spread.number is not None and units / spread.number > PARTITION_READS:
         yield wrong(
             "hot-key",
             f"access pattern {pattern.name}",
-            f"its requests need {units:g} read units a second, spread over this many partition keys: {number}. A"
-            f" partition serves {PARTITION_READS:,}. Keep the answer in a cache such as DAX, or several copies under"
-            " different keys.",
+            f"its requests need {units:g} read units a second of {spread.told()}, and a partition serves"
+            f" {PARTITION_READS:,}. Keep the answer in a cache such as DAX, or several copies under different keys.",
         )
 
 

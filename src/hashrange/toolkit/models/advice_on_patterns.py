@@ -52,11 +52,10 @@ def pattern_findings(document: SchemaDocument, pattern: AccessPattern) -> Iterat
 
 
 def _sort_findings(pattern: AccessPattern, place: str) -> Iterator[ModelFinding]:
-    values = {} if pattern.sample is None else pattern.sample.values
-    for one in pattern.conditions():
-        text = one.values[0] if one.condition == "begins_with" else "any"
-        parsed = template(text)
-        if (parsed.is_constant and text == "") or (values and parsed.fill(values) == ""):
+    prefixes = [template(one.values[0]) for one in pattern.conditions() if one.condition == "begins_with"]
+    for one in prefixes:
+        is_filled = one.is_constant or pattern.sample is not None
+        if is_filled and one.fill({} if pattern.sample is None else pattern.sample.values) == "":
             yield wrong(
                 "begins-with-nothing",
                 place,

@@ -62,7 +62,7 @@ def test_a_good_model_has_no_fault() -> None:
         ({STATUS + "/index": "GSI3"}, "the access pattern ordersOfStatus names the index GSI3, which is not there."),
         ({STATUS + "/partitionKey": None}, "the access pattern ordersOfStatus: partitionKey needs a template for ea"),
         ({STATUS + "/sortKey": [{"condition": "=", "values": ["a"]}] * 2}, "the access pattern ordersOfStatus: sortKe"),
-        ({STATUS + "/sortKey/condition": "between"}, 'the access pattern ordersOfStatus: "between" needs 2 in values, a'),
+        ({STATUS + "/sortKey/condition": "between"}, 'the access pattern ordersOfStatus: "between" needs 2 in values'),
         ({STATUS + "/sortKey/values": ["{a"]}, 'the access pattern ordersOfStatus: the template "{a" has a brace with'),
         ({STATUS + "/sample/values/month": None}, "the access pattern ordersOfStatus: the sample has no value for mon"),
         ({STATUS + "/filter": [{"attribute": "GSI1SK", "condition": "=", "values": ["a"]}]}, "the access pattern orde"),

@@ -43,6 +43,10 @@ def test_nothing_is_found_in_a_good_model(target: Target) -> None:
          {"few-keys": "entity Order"}),
         ({"entities/1/indexes/GSI1/GSI1PK": "{status}", STATUS + "/partitionKey": "{status}",
           "entities/1/attributes/status/distinctValues": 1000}, {}),
+        ({"entities/1/indexes/GSI1/GSI1PK": "{status}", STATUS + "/partitionKey": "{status}",
+          "entities/1/attributes/status/distinctValues": 3}, {"few-keys": "entity Order"}),
+        ({"entities/1/indexes/GSI1/GSI1PK": "{status}", STATUS + "/partitionKey": "{status}",
+          "entities/1/writesPerSecond": 4000}, {"few-keys": "entity Order"}),  # nobody says of how many values
         ({"entities/1/attributes/status/distinctValues": 2, "entities/1/attributes/shop/distinctValues": 3,
           "entities/1/writesPerSecond": 4000}, {"hot-key": "entity Order"}),
         ({"entities/0/attributes/customer/distinctValues": 1000, CUSTOMER + "/requestsPerSecond": 6_100_000},
