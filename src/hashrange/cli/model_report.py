@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from hashrange.toolkit.models.finding import ModelFinding
     from hashrange.toolkit.models.running import ModelRun
 
-PATTERN_COLUMNS = ("pattern", "operation", "index", "items", "expected", "requests", "read units")
+PATTERN_COLUMNS = ("pattern", "operation", "index", "items", "expected", "requests", "read units", "vector bytes")
 ESTIMATE_COLUMNS = (
     "table",
     "index",
@@ -51,7 +51,8 @@ def show_report(document: "SchemaDocument", run: "ModelRun", findings: "Sequence
         }
         say_unfolded(*map(escape_json, json.dumps(told, indent=2).split("\n")))
         return
-    show_records(PATTERN_COLUMNS, patterns, form)
+    shown = PATTERN_COLUMNS if any(row["vector bytes"] for row in patterns) else PATTERN_COLUMNS[:-1]
+    show_records(shown, patterns, form)
     if form == "csv":
         complain(*(f"{one.level}: {one.place}: {one.sentence} [{one.rule}]" for one in findings))
         return
@@ -76,6 +77,7 @@ def pattern_rows(document: "SchemaDocument", run: "ModelRun") -> Iterator[Output
             None if sample is None else sample.item_count,
             one.requests,
             one.read_units,
+            one.vector_bytes,
         )
         yield dict(zip(PATTERN_COLUMNS, values, strict=True))
 

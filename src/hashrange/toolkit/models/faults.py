@@ -152,19 +152,19 @@ def _pattern_faults(document: SchemaDocument, pattern: AccessPattern) -> Iterato
             )
     if pattern.operation == "SearchVectors":
         yield from _search_faults(table, pattern, place)
-    else:
-        if pattern.index:
-            yield from _unknown(place, "index", pattern.index, [one.index_name for one in table.indexes()])
-        yield from {"GetItem": _get_faults, "Query": _query_faults}.get(pattern.operation, _no_faults)(
-            table, pattern, place
-        )
+    elif pattern.index:
+        yield from _unknown(place, "index", pattern.index, [one.index_name for one in table.indexes()])
+    if pattern.operation == "GetItem":
+        yield from _get_faults(table, pattern, place)
+    elif pattern.operation == "Query":
+        yield from _query_faults(table, pattern, place)
     yield from _misplaced_faults(pattern, place)
     known = _attribute_names(document, pattern)
     for name in [*pattern.attributes, *(one.attribute for one in pattern.filter)]:
         if name not in known:
             near = did_you_mean(name, known)
             yield f"{place} names the attribute {name}, which its entities do not have.{near} Mend it, or add it there."
-    yield from _value_faults(document, pattern, place)
+    yield from _value_faults(pattern, place)
 
 
 def _attribute_names(document: SchemaDocument, pattern: AccessPattern) -> set[str]:
@@ -172,10 +172,6 @@ def _attribute_names(document: SchemaDocument, pattern: AccessPattern) -> set[st
     entities = [document.entity(name) for name in pattern.entities]
     made = [name for one in entities for keys in [one.key, *one.indexes.values()] for name in keys]
     return {*made, *(name for one in entities for name in one.attributes), document.entity_type_attribute}
-
-
-def _no_faults(_table: ModelTable, _pattern: AccessPattern, _place: str) -> Iterator[str]:
-    return iter(())
 
 
 def _get_faults(table: ModelTable, pattern: AccessPattern, place: str) -> Iterator[str]:
@@ -240,7 +236,7 @@ def _misplaced_faults(pattern: AccessPattern, place: str) -> Iterator[str]:
             yield f"{place} is a {pattern.operation}, which has no {member}. Take it out, or make it a {operation}."
 
 
-def _value_faults(document: SchemaDocument, pattern: AccessPattern, place: str) -> Iterator[str]:
+def _value_faults(pattern: AccessPattern, place: str) -> Iterator[str]:
     """Faults of templates, and of the sample's values for their places."""
     for one in pattern.conditions():
         wanted = OPERANDS.get(one.condition, 1)

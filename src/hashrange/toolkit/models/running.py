@@ -33,6 +33,8 @@ class PatternRun(NamedTuple):
     read_units: float
     requests: int
     """Pages."""
+    vector_bytes: float = 0.0
+    """What a search of a vector index has consumed, instead of units."""
     refusal: str = ""
     """Why the service does not take the request; empty if it does."""
 
@@ -192,7 +194,7 @@ def _run_pattern(target: Target, document: SchemaDocument, pattern: AccessPatter
 def _sent(target: Target, pattern: AccessPattern, request: PatternRequest) -> PatternRun:
     """The answer to a request, page after page; a pattern with a limit is one page."""
     items: list[Attributes] = []
-    scanned, units, requests = 0, 0.0, 0
+    scanned, units, vector_bytes, requests = 0, 0.0, 0.0, 0
     members = for_boto3(request.members)
     while True:
         reply = target.ask("dynamodb", request.method, **members)
@@ -200,10 +202,12 @@ def _sent(target: Target, pattern: AccessPattern, request: PatternRequest) -> Pa
         found = _items_in(reply)
         items += found
         scanned += reply.get("ScannedCount", len(found))
-        units += reply.get("ConsumedCapacity", {}).get("CapacityUnits", 0.0)
+        consumed = reply.get("ConsumedCapacity", {})
+        units += consumed.get("CapacityUnits", 0.0)
+        vector_bytes += consumed.get("VectorSearchRequestBytes", 0.0)
         last = reply.get("LastEvaluatedKey")
         if last is None or pattern.limit is not None:
-            return PatternRun(pattern, items, scanned, units, requests)
+            return PatternRun(pattern, items, scanned, units, requests, vector_bytes)
         members = members | {"ExclusiveStartKey": last}
 
 

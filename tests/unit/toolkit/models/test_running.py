@@ -26,6 +26,7 @@ def test_each_operation_answers(database: Database, target: Target) -> None:
     run = run_model(target, document, is_kept=False, waits=False)
     assert [one.refusal for one in run.patterns] == ["", "", ""]
     search, query, index = run.patterns
+    assert [one.vector_bytes > 0 for one in run.patterns] == [True, False, False]
     assert [one["id"]["S"] for one in search.items] == ["n1", "n2"]
     assert [one["number"]["N"] for one in query.items + index.items] == ["9", "9"]
     assert [one.rule for one in find(document, run)] == ["several-tables"]
