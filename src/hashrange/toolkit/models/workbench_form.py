@@ -50,6 +50,7 @@ class Facet(OfModel, frozen=True):
     """A kind of items of a table."""
 
     facet_name: str
+    non_key_attributes: list[str] = []
     table_data: list[ModelItem] = []
 
 

@@ -10,16 +10,21 @@ from typing import Any
 
 import msgspec
 
+from hashrange.toolkit.failures import UsageFault
 from hashrange.toolkit.models.document import Entity, ModelIndex, ModelTable, SchemaDocument
 from hashrange.toolkit.models.sample_items import entity_items, key_attribute_names, partition_names, sort_names
 from hashrange.toolkit.models.workbench_form import WorkbenchModel, kind_names
+from hashrange.written.values import fault_in
 
 VERSION = "3.0"
 ModelPart = dict[str, Any]
 
 
 def workbench_model(document: SchemaDocument, date: str) -> ModelPart:
-    """The model of a document without faults. `date`: of a new model, such as `Nov 30, 2026, 09:05 PM`."""
+    """The model of a document without faults. `date`: of a new model, such as `Nov 30, 2026, 09:05 PM`.
+
+    Raises UsageFault if what the document keeps of a model is none.
+    """
     metadata = {
         "Author": "",
         "DateCreated": date,
@@ -29,7 +34,11 @@ def workbench_model(document: SchemaDocument, date: str) -> ModelPart:
         "Version": VERSION,
     }
     kept: ModelPart = document.workbench or {"ModelName": document.name, "ModelMetadata": metadata, "DataModel": []}
-    model = msgspec.convert(kept, WorkbenchModel)
+    try:
+        model = msgspec.convert(kept, WorkbenchModel)
+    except msgspec.ValidationError:
+        fault = fault_in(kept, WorkbenchModel, "object")
+        raise UsageFault(f"the document's workbench is no model of NoSQL Workbench: {fault} Take it out.") from None
     before = {
         table.table_name: (part, names)
         for table, part, names in zip(model.data_model, kept["DataModel"], kind_names(model.data_model), strict=True)

@@ -1,6 +1,11 @@
 """What templates make of values, and whether two can make the same."""
 
+import re
+from itertools import product
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from hashrange.toolkit.models.key_templates import can_be_equal, parse_key_template, template
 
@@ -46,6 +51,22 @@ def test_templates_meet_if_a_text_is_of_both(first: str, second: str, is_equal: 
     one, other = template(first).glob({}), template(second).glob({})
     assert can_be_equal(one, other) is is_equal
     assert can_be_equal(other, one) is is_equal
+
+
+def matches(glob: tuple[str | None, ...], text: str) -> bool:
+    return re.fullmatch("".join("[^#]+" if part is None else re.escape(part) for part in glob), text) is not None
+
+
+TEXTS = ["".join(one) for length in range(6) for one in product("AB#", repeat=length)]
+PARTS = st.sampled_from(["A", "B", "#", None])
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.lists(PARTS, max_size=3), st.lists(PARTS, max_size=3))
+def test_globs_meet_exactly_if_some_text_matches_both(first: list[str | None], second: list[str | None]) -> None:
+    """The shortest text that matches both has at most 5 characters: a part of either needs one, and they share some."""
+    some = any(matches(tuple(first), text) and matches(tuple(second), text) for text in TEXTS)
+    assert can_be_equal(tuple(first), tuple(second)) is some
 
 
 def test_how_values_begin_tells_them_apart() -> None:

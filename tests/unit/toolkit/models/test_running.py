@@ -1,11 +1,13 @@
 """What the tables of a model answer, and that nothing is left of them."""
 
+from itertools import repeat
 from typing import Any
 
 import pytest
 
 from hashrange.testing import Database
 from hashrange.toolkit.failures import ToolkitFailure
+from hashrange.toolkit.models import running
 from hashrange.toolkit.models.faults import document_faults
 from hashrange.toolkit.models.lint import find
 from hashrange.toolkit.models.running import run_model
@@ -129,3 +131,21 @@ def test_a_table_that_is_there_stays_as_it_is(database: Database, target: Target
         run_model(target, read(NOTES), is_kept=False, waits=False)
     assert tables(database) == ["Authors"]
     database.call("DeleteTable", {"TableName": "Authors"})
+
+
+def test_patterns_are_run_again_where_items_are_seen_later(target: Target, monkeypatch: pytest.MonkeyPatch) -> None:
+    ask = Target.ask
+    asked: list[str] = []
+
+    def late(target: Target, service: str, operation: str, /, **members: Any) -> Any:
+        if operation == "get_item":
+            asked.append(operation)
+            if len(asked) < 3:
+                return {}
+        return ask(target, service, operation, **members)
+
+    monkeypatch.setattr(Target, "ask", late)
+    monkeypatch.setattr(running, "pauses", lambda: repeat(None))
+    assert len(run_model(target, read(SHOP), is_kept=False, waits=True).patterns[1].items) == 1
+    asked.clear()
+    assert run_model(target, read(SHOP), is_kept=False, waits=False).patterns[1].items == []

@@ -130,6 +130,13 @@ def test_changes_reach_the_model() -> None:
     assert table["SampleDataFormats"] == {"by": ["identifiers", "UUID"]}
 
 
+def test_what_is_kept_must_be_a_model() -> None:
+    with pytest.raises(
+        UsageFault, match="the document's workbench is no model of NoSQL Workbench: it lacks the member"
+    ):
+        workbench_model(read(SHOP | {"workbench": {"ModelName": "shop"}}), "now")
+
+
 def test_a_document_becomes_a_model() -> None:
     document = read(SHOP)
     model = workbench_model(document, "Nov 30, 2026, 09:05 PM")
@@ -181,6 +188,10 @@ def test_what_a_model_cannot_say_is_told() -> None:
         (
             {"DataModel/0/GlobalSecondaryIndexes/0/Projection": {"ProjectionType": "SOME"}},
             "export.json is a model that DynamoDB has no tables for: ProjectionType of Projection of GlobalSecondaryI",
+        ),
+        (
+            {"DataModel/0/TableFacets/1/NonKeyAttributes": 1},
+            "export.json is no model of NoSQL Workbench: NonKeyAttributes of TableFacets 2 of DataModel 1 is 1; it mus",
         ),
         ({"DataModel": []}, "export.json is a model that DynamoDB has no tables for: tables has 0 values"),
     ],
