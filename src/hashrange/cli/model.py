@@ -183,5 +183,5 @@ def build_parser() -> CommandParser:
     parser.add_argument("--html", dest="page", metavar="FILE", help="Draw the item collections as an HTML page.")
     parser.add_argument("--keep", dest="is_kept", action="store_true", help="Leave the tables at the endpoint.")
     add_form(parser)
-    add_target(parser, is_changing=True)
+    add_target(parser, is_changing=True, endpoint_help="Where the tables are made. [a server of the command's own]")
     return parser
