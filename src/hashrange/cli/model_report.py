@@ -30,8 +30,6 @@ ESTIMATE_COLUMNS = (
     "vector bytes/s",
 )
 COLOURS: dict[str, Colour] = {"wrong": "red", "advice": "yellow", "note": "cyan"}
-GB_BYTES = 1e9
-MILLION = 1e6
 
 
 def show_report(document: "SchemaDocument", run: "ModelRun", findings: "Sequence[ModelFinding]", form: str) -> None:
@@ -90,9 +88,9 @@ def estimate_rows(estimates: "Sequence[Estimate]") -> Iterator[OutputRow]:
             one.index_name,
             one.read_units,
             one.write_units,
-            round(one.monthly_reads / MILLION, 3),
-            round(one.monthly_writes / MILLION, 3),
-            round(one.storage_bytes / GB_BYTES, 3),
+            round(one.million_reads, 3),
+            round(one.million_writes, 3),
+            round(one.storage_gb, 3),
             one.vector_write_bytes,
         )
         yield dict(zip(ESTIMATE_COLUMNS, values, strict=True))

@@ -29,7 +29,6 @@ from hashrange.toolkit.models.sample_items import (
 SKELETON = "drawing.html"
 COLOURS = 8
 """Colours of kinds of items; with more kinds, they are used again."""
-GB_BYTES = 1e9
 
 
 class HeldItem(NamedTuple):
@@ -111,9 +110,9 @@ def _finding_line(finding: ModelFinding) -> str:
 
 
 def _estimate_row(one: Estimate) -> str:
-    numbers = [one.read_units, one.write_units, one.monthly_reads / 1e6, one.monthly_writes / 1e6]
+    numbers = [one.read_units, one.write_units, one.million_reads, one.million_writes]
     cells = "".join(f'<td class="number">{number:,.1f}</td>' for number in numbers)
-    stored = f'<td class="number">{one.storage_bytes / GB_BYTES:,.3f}</td>'
+    stored = f'<td class="number">{one.storage_gb:,.3f}</td>'
     return f"<tr><td>{escape(one.table)}</td><td>{escape(one.index_name)}</td>{cells}{stored}</tr>\n"
 
 

@@ -16,6 +16,7 @@ READ_UNIT_BYTES, WRITE_UNIT_BYTES = 4096, 1024
 OVERHEAD_BYTES = 100
 """Bytes of each item and entry that storage counts beside names and values."""
 VECTOR_NUMBER_BYTES = 4
+GB_BYTES, MILLION = 1 << 30, 1_000_000
 MONTH_HOURS = 730
 SECONDS_PER_HOUR = 3600
 
@@ -34,14 +35,19 @@ class Estimate(NamedTuple):
     """Per second; of vector indexes, which consume no units."""
 
     @property
-    def monthly_reads(self) -> float:
-        """Read request units of a month."""
-        return self.read_units * SECONDS_PER_HOUR * MONTH_HOURS
+    def million_reads(self) -> float:
+        """Millions of read units in a month."""
+        return self.read_units * SECONDS_PER_HOUR * MONTH_HOURS / MILLION
 
     @property
-    def monthly_writes(self) -> float:
-        """Write request units of a month."""
-        return self.write_units * SECONDS_PER_HOUR * MONTH_HOURS
+    def million_writes(self) -> float:
+        """Millions of write units in a month."""
+        return self.write_units * SECONDS_PER_HOUR * MONTH_HOURS / MILLION
+
+    @property
+    def storage_gb(self) -> float:
+        """Storage in GB, as DynamoDB charges it."""
+        return self.storage_bytes / GB_BYTES
 
 
 def estimate(document: SchemaDocument) -> Iterator[Estimate]:
