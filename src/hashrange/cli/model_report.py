@@ -37,7 +37,7 @@ def show_report(document: "SchemaDocument", run: "ModelRun", findings: "Sequence
     # Imported here: a command's help does not need it.
     from hashrange.toolkit.models.estimate import estimate
 
-    patterns, estimates = list(pattern_rows(document, run)), list(estimate_rows(list(estimate(document))))
+    patterns, estimates = list(pattern_rows(run)), list(estimate_rows(list(estimate(document))))
     if form == "json":
         told = {
             "model": document.name,
@@ -63,7 +63,7 @@ def show_report(document: "SchemaDocument", run: "ModelRun", findings: "Sequence
     say("", f"{count(run.item_count, 'sample item')} in {run.write_units:g} write units.")
 
 
-def pattern_rows(document: "SchemaDocument", run: "ModelRun") -> Iterator[OutputRow]:
+def pattern_rows(run: "ModelRun") -> Iterator[OutputRow]:
     """A record for each access pattern that has been run."""
     for one in run.patterns:
         sample = one.pattern.sample

@@ -78,6 +78,8 @@ def _result_cells(found: PatternRun | None) -> str:
     expected = found.pattern.sample.item_count
     is_right = len(found.items) == expected and not found.refusal
     number = str(len(found.items)) if is_right else f"{len(found.items)}, not {expected}"
+    if found.refusal:
+        number = "refused"
     kind = "number" if is_right else "number wrong"
     return f'<td class="{kind}">{number}</td><td class="number">{found.read_units:g}</td>'
 

@@ -65,9 +65,18 @@ def test_items_are_drawn_in_their_collections(target: Target) -> None:
 
 
 def test_patterns_stand_with_what_they_found(target: Target) -> None:
-    _, page = drawn(target, read(changed({"accessPatterns/1/sample/itemCount": 4})))
+    changes = {"accessPatterns/1/sample/itemCount": 4}
+    refused = {
+        "name": "refused",
+        "isConsistent": True,
+        "sample": SHOP["accessPatterns"][2]["sample"] | {"itemCount": 0},
+    }
+    patterns = {"accessPatterns/+": SHOP["accessPatterns"][2] | refused, "accessPatterns/0/sample": None}
+    _, page = drawn(target, read(changed(changes | patterns)))
     rows = {row[1]: row for row in page.rows if len(row) == 7}
     assert rows["customer"][-2:] == ["1, not 4", "0.5"]
+    assert rows["refused"][-2:] == ["refused", "0"]
+    assert rows["customerWithOrders"][-2:] == ["not run", ""]
     assert rows["ordersOfStatus"][3:] == [
         "Shop · GSI1", 'Query GSI1PK = "STATUS#{status}#{shop}" and GSI1SK begins with "{month}"', "1", "0.5",
     ]  # fmt: skip
