@@ -49,8 +49,8 @@ def show_report(document: "SchemaDocument", run: "ModelRun", findings: "Sequence
         }
         say_unfolded(*map(escape_json, json.dumps(told, indent=2).split("\n")))
         return
-    shown = PATTERN_COLUMNS if any(row["vector bytes"] for row in patterns) else PATTERN_COLUMNS[:-1]
-    show_records(shown, patterns, form)
+    has_searches = any(row["vector bytes"] for row in patterns)
+    show_records(PATTERN_COLUMNS if has_searches else PATTERN_COLUMNS[:-1], patterns, form)
     if form == "csv":
         complain(*(f"{one.level}: {one.place}: {one.sentence} [{one.rule}]" for one in findings))
         return

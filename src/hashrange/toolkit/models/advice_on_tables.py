@@ -150,8 +150,8 @@ def _together_findings(document: SchemaDocument, table: ModelTable) -> Iterator[
     together = [one for one in document.patterns_of(table) if len(one.entities) > 1]
     if together:
         sentence = (
-            f"one request reads several kinds of items ({', '.join(one.name for one in together)}), which only one table"
-            " allows. Its price: one set of alarms, backups and permissions, and one stream, for all kinds."
+            f"one request reads several kinds of items ({', '.join(one.name for one in together)}), which only one"
+            " table allows. Its price: one set of alarms, backups and permissions, and one stream, for all kinds."
         )
     else:
         sentence = (
