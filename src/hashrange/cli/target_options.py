@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from hashrange.toolkit.target import Target
 
 YES_WORDS = {"y", "yes"}
+ENDPOINT_HELP = (
+    f"Where the tables are; AWS_ENDPOINT_URL_DYNAMODB and AWS_ENDPOINT_URL are heard too. [{LOCAL_ENDPOINT}]"
+)
 
 
-def add_target(parser: CommandParser, *, is_changing: bool = False) -> None:
+def add_target(parser: CommandParser, *, is_changing: bool = False, endpoint_help: str = ENDPOINT_HELP) -> None:
     """Let a command take the options of its target. `is_changing`: also `--yes`."""
-    parser.add_argument(
-        "--endpoint", "--endpoint-url", dest="endpoint", metavar="URL",
-        help=f"Where the tables are; AWS_ENDPOINT_URL_DYNAMODB and AWS_ENDPOINT_URL are heard too. [{LOCAL_ENDPOINT}]",
-    )  # fmt: skip
+    parser.add_argument("--endpoint", "--endpoint-url", dest="endpoint", metavar="URL", help=endpoint_help)
     parser.add_argument("--aws", dest="uses_aws", action="store_true", help="Use AWS, not an endpoint.")
     parser.add_argument(
         "--profile", metavar="NAME", help="Use this profile of ~/.aws, and AWS unless an endpoint is named."

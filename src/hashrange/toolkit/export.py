@@ -1,5 +1,5 @@
-"""Which files do people and coding agents get who want the toolkit in a folder? Those of `exported/`, and the
-template of `hashrange design --template`. They are written as a whole, or not at all.
+"""Which files do people and coding agents get who want the toolkit in a folder? Those of `exported/`, the
+template of `hashrange design --template`, and the JSON Schema of models. They are written as a whole, or not at all.
 """
 
 import errno
@@ -9,6 +9,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 
 from hashrange.toolkit.failures import UsageFault
+from hashrange.toolkit.models.files import TEMPLATE_SCHEMA, schema_text
 
 TEMPLATE = "table_template.yaml"
 TEMPLATE_PLACE = "assets/cloudformation-table.yaml"
@@ -23,6 +24,7 @@ def exported_files() -> dict[str, bytes]:
     package = files("hashrange.toolkit")
     found = dict(_files_below(package.joinpath("exported"), ""))
     found[TEMPLATE_PLACE] = package.joinpath(TEMPLATE).read_bytes()
+    found[f"assets/{TEMPLATE_SCHEMA}"] = schema_text().encode()
     return dict(sorted(found.items()))
 
 

@@ -13,6 +13,7 @@ PATHS = [
     "SKILL.md",
     "assets/cloudformation-table.yaml",
     "assets/single-table-schema.json",
+    "assets/single-table-schema.schema.json",
     "references/advanced-patterns.md",
     "references/api-reference.md",
     "references/troubleshooting.md",
@@ -33,7 +34,7 @@ def exported(folder: Path, *flags: str) -> int:
 def test_the_files_are_written_into_a_new_folder(tmp_path: Path, capsys: Printed) -> None:
     folder = tmp_path / "new" / "kit"
     assert exported(folder) == DONE
-    assert capsys.readouterr() == ("", f"9 files of the toolkit are in {folder}. Begin with SKILL.md.\n")
+    assert capsys.readouterr() == ("", f"10 files of the toolkit are in {folder}. Begin with SKILL.md.\n")
     assert paths_below(folder) == PATHS
     main(["design", "--template"])
     assert (folder / "assets" / "cloudformation-table.yaml").read_text(encoding="utf-8") == capsys.readouterr().out

@@ -1,0 +1,101 @@
+"""What does a document's application consume? Units per second and in a month, and bytes, of each table and index, by
+the document's own figures: requests and writes per second, sizes and numbers of items.
+
+It takes the size of an item for that of its entries, so what is said of an index with a smaller projection is the most
+that it can be. A write counts in each index that can hold the item. Source: developer guide, capacity units.
+"""
+
+import math
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from hashrange.toolkit.models.document import AccessPattern, Entity, ModelTable, SchemaDocument
+from hashrange.toolkit.models.sample_items import key_attribute_names
+
+READ_UNIT_BYTES, WRITE_UNIT_BYTES = 4096, 1024
+OVERHEAD_BYTES = 100
+"""Bytes of each item and entry that storage counts beside names and values."""
+VECTOR_NUMBER_BYTES = 4
+GB_BYTES, MILLION = 1 << 30, 1_000_000
+MONTH_HOURS = 730
+SECONDS_PER_HOUR = 3600
+
+
+class Estimate(NamedTuple):
+    """What one table or index consumes."""
+
+    table: str
+    index_name: str
+    """Empty: the table itself."""
+    read_units: float
+    """Per second."""
+    write_units: float
+    storage_bytes: int
+    vector_write_bytes: float = 0.0
+    """Per second; of vector indexes, which consume no units."""
+
+    @property
+    def million_reads(self) -> float:
+        """Millions of read units in a month."""
+        return self.read_units * SECONDS_PER_HOUR * MONTH_HOURS / MILLION
+
+    @property
+    def million_writes(self) -> float:
+        """Millions of write units in a month."""
+        return self.write_units * SECONDS_PER_HOUR * MONTH_HOURS / MILLION
+
+    @property
+    def storage_gb(self) -> float:
+        """Storage in GB, as DynamoDB charges it."""
+        return self.storage_bytes / GB_BYTES
+
+
+def estimate(document: SchemaDocument) -> Iterator[Estimate]:
+    """The estimate of each table, followed by those of its indexes."""
+    for table in document.tables:
+        entities = document.entities_of(table)
+        yield _estimate_of(document, table, "", entities)
+        for index in table.indexes():
+            yield _estimate_of(document, table, index.index_name, entities_in(document, table, index.index_name))
+        for vector in table.vector_indexes:
+            holding = [one for one in entities if vector.vector_attribute.attribute_name in one.attributes]
+            size = vector.dimensions * VECTOR_NUMBER_BYTES
+            written = sum(one.writes_per_second * max(WRITE_UNIT_BYTES, size + one.item_bytes) for one in holding)
+            stored = sum(one.item_count * (size + one.item_bytes) for one in holding)
+            yield Estimate(table.table_name, vector.index_name, 0.0, 0.0, stored, written)
+
+
+def _estimate_of(document: SchemaDocument, table: ModelTable, index: str, entities: list[Entity]) -> Estimate:
+    patterns = [one for one in document.patterns_of(table) if one.index == index and one.operation != "SearchVectors"]
+    reads = sum(one.requests_per_second * request_read_units(document, one) for one in patterns)
+    writes = sum(one.writes_per_second * item_write_units(one) for one in entities)
+    stored = sum(one.item_count * (one.item_bytes + OVERHEAD_BYTES) for one in entities)
+    return Estimate(table.table_name, index, reads, writes, stored)
+
+
+def entities_in(document: SchemaDocument, table: ModelTable, index_name: str) -> list[Entity]:
+    """The entities that can be in a secondary index: those that have all attributes of its key."""
+    index = table.index(index_name)
+    assert index is not None
+    found = []
+    for entity in document.entities_of(table):
+        given = {*entity.key, *entity.indexes.get(index_name, {}), *entity.attributes}
+        if all(name in given for name in key_attribute_names(index)):
+            found.append(entity)
+    return found
+
+
+def request_bytes(document: SchemaDocument, pattern: AccessPattern) -> float:
+    """The bytes that a request of a pattern reads."""
+    return sum(document.entity(name).item_bytes for name in pattern.entities) * pattern.items_per_request
+
+
+def request_read_units(document: SchemaDocument, pattern: AccessPattern) -> float:
+    """The read units of a request of a pattern."""
+    units = math.ceil(request_bytes(document, pattern) / READ_UNIT_BYTES)
+    return units if pattern.is_consistent else units / 2
+
+
+def item_write_units(entity: Entity) -> int:
+    """The write units of a write of an entity's item."""
+    return math.ceil(entity.item_bytes / WRITE_UNIT_BYTES)
