@@ -28,6 +28,16 @@ class SendingProgress(Protocol):
         """It is waited for; `states`: of what is not ready."""
 
 
+class UnseenProgress:
+    """Progress that is told to nobody."""
+
+    def begin(self, request: TemplateRequest) -> None:
+        """Do nothing."""
+
+    def wait(self, request: TemplateRequest, states: list[str]) -> None:
+        """Do nothing."""
+
+
 class Sender:
     """Sends requests to one target."""
 

@@ -9,12 +9,14 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from hashrange.toolkit.design_requests import WAIT
+from hashrange.templates.requests import table_requests
+from hashrange.templates.wanted import WantedTable
 from hashrange.toolkit.failures import ToolkitFailure, UsageFault
 from hashrange.toolkit.models.document import AccessPattern, ModelTable, SchemaDocument
 from hashrange.toolkit.models.pattern_requests import PatternRequest, pattern_request
 from hashrange.toolkit.models.sample_items import Attributes, SampleItem, key_attribute_names, table_items
 from hashrange.toolkit.patience import pauses
+from hashrange.toolkit.sending import Sender, UnseenProgress
 from hashrange.toolkit.target import Target
 
 LATER_TRIES = 12
@@ -66,23 +68,37 @@ def run_model(target: Target, document: SchemaDocument, *, is_kept: bool, waits:
 @contextmanager
 def _tables(target: Target, document: SchemaDocument, *, is_kept: bool) -> Iterator[None]:
     """Within the block, the document's tables are there and active."""
-    created: list[str] = []
-    is_done = False
+    sender, created, is_done = Sender(target, UnseenProgress()), list[str](), False
     try:
         for table in document.tables:
-            members = msgspec.to_builtins(table) | {"BillingMode": table.billing_mode}
-            if not is_kept:
-                members.pop("DeletionProtectionEnabled", None)
-            target.ask("dynamodb", "create_table", **members)
-            created.append(table.table_name)
-        for name in created:
-            _await_active(target, name)
-        _set_expiry(target, document)
+            for request in table_requests(_wanted(document, table, is_kept=is_kept), None, None, {}):
+                before = sender.sent
+                try:
+                    sender.carry_out(request)
+                finally:
+                    if request.operation == "CreateTable" and sender.sent > before:
+                        created.append(table.table_name)
         yield
         is_done = True
     finally:
         if not (is_kept and is_done):
             _delete(target, created)
+
+
+def _wanted(document: SchemaDocument, table: ModelTable, *, is_kept: bool) -> WantedTable:
+    """The table as a template would want it, with time to live if entities of it have one."""
+    creation = msgspec.to_builtins(table) | {"BillingMode": table.billing_mode}
+    if not is_kept:
+        creation.pop("DeletionProtectionEnabled", None)
+    expiry = document.time_to_live
+    has_expiry = expiry is not None and table in [document.table_of(document.entity(one)) for one in expiry.entities]
+    return WantedTable(
+        place=table.table_name,
+        name=table.table_name,
+        creation=creation,
+        time_to_live=expiry.attribute if expiry is not None and has_expiry else None,
+        recovery=None,
+    )
 
 
 def _delete(target: Target, names: list[str]) -> None:
@@ -95,25 +111,6 @@ def _delete(target: Target, names: list[str]) -> None:
             left.append(f"{name} ({str(failure).rstrip('.')})")
     if left:
         raise ToolkitFailure(f"these tables are left, and have to be deleted by hand: {', '.join(left)}.")
-
-
-def _await_active(target: Target, name: str) -> None:
-    """Wait until a table can be used."""
-    named = {"TableName": name}
-    if target.ask("dynamodb", "describe_table", **named)["Table"]["TableStatus"] != "ACTIVE":
-        with target.worded(named):
-            target.client("dynamodb").get_waiter("table_exists").wait(**named, WaiterConfig=WAIT)
-
-
-def _set_expiry(target: Target, document: SchemaDocument) -> None:
-    """Set the attribute of time to live of each table that has entities with it."""
-    expiry = document.time_to_live
-    if expiry is None:
-        return
-    specification = {"Enabled": True, "AttributeName": expiry.attribute}
-    tables = {document.table_of(document.entity(name)).table_name for name in expiry.entities}
-    for name in sorted(tables):
-        target.ask("dynamodb", "update_time_to_live", TableName=name, TimeToLiveSpecification=specification)
 
 
 # --- items -------------------------------------------------------------------------------------------
