@@ -69,6 +69,7 @@ FILE_MODULES = (
     "templates/reading.py",
     "toolkit/export.py",
     "toolkit/function_code.py",
+    "toolkit/prices.py",
     "transfers/formats/ion_reading.py",  # the text of a line, a file in memory
     "triggers/configuration.py",
     "triggers/destinations.py",
