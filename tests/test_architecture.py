@@ -259,6 +259,7 @@ def test_the_archive_runs_without_the_rest(file: str) -> None:
 TOOLKIT_MAY_USE = {
     "hashrange.aws_services.host_endings",
     "hashrange.errors",
+    "hashrange.items.sizes",
     "hashrange.messages.installing",
     "hashrange.terminal",
     "hashrange.written.names",

@@ -5,6 +5,7 @@ fits?
 from typing import TYPE_CHECKING, Any
 
 from hashrange.cli.capacity_options import (
+    DAYS_MAX,
     asked_cluster,
     asked_extras,
     asked_load,
@@ -13,18 +14,22 @@ from hashrange.cli.capacity_options import (
     number_of,
     word_of,
 )
-from hashrange.cli.main import DONE
-from hashrange.cli.output import say, say_unfolded
+from hashrange.cli.main import DONE, count
+from hashrange.cli.output import complain, say, say_unfolded
 from hashrange.cli.parsing import UsageError, parse
 from hashrange.cli.tabular import Amount, OutputRow, require_form, show_json, show_records
+from hashrange.cli.target_options import chosen_target
 from hashrange.toolkit.capacity_advice import Advice, advise
 from hashrange.toolkit.capacity_costs import ModeCost, Usage, costs_of, rounded
-from hashrange.toolkit.capacity_units import units_of
+from hashrange.toolkit.capacity_units import WRITE_STEP_BYTES, units_of
 from hashrange.toolkit.dax_costs import DaxSaving, dax_savings
+from hashrange.toolkit.failures import ToolkitFailure
 from hashrange.toolkit.prices import TABLE_CLASSES, Prices, read_prices
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from hashrange.toolkit.target import Target
 
 __all__ = ["build_parser", "run"]
 
@@ -33,14 +38,19 @@ COST_COLUMNS = (
     "mode", "reads USD", "writes USD", "storage USD", "others USD", "total USD", "break-even %", "prices",
 )  # fmt: skip
 DAX_COLUMNS = ("mode", "saved USD", "nodes USD", "gained USD", "prices")
+MEASURED = {"--item-size": "item_size", "--gsi-count": "gsi_count", "--storage": "storage"}
+"""Options that say what --from-table measures, and their places in the parsed options."""
+SAMPLE_MAX = 100_000
 
 
 def run(words: list[str]) -> int:
     """Print units, costs and advice; returns the exit code. Raises UsageError, ToolkitFailure."""
     options = parse(build_parser(), words)
     require_form(options.output)
-    prices = read_prices(options.prices, options.price_region or options.region)
-    usage = usage_of(options)
+    target = None if options.from_table is None else chosen_target(options)
+    region = options.price_region or (options.region if target is None else target.region)
+    prices = read_prices(options.prices, region)
+    usage = usage_of(options) if target is None else measured_usage(options, target)
     costs = costs_of(usage, prices)
     advice = advise(usage, costs)
     cluster = asked_cluster(options)
@@ -70,14 +80,57 @@ def usage_of(options: Any) -> Usage:
     if missing:
         raise UsageError(f"the calculation needs {' and '.join(missing)}, or --from-table NAME.")
     load = asked_load(options)
-    return Usage(
+    return _billed(options, Usage(
         tuple(units_of(load)),
         storage_gb=asked_storage_gb(options),
-        table_class=word_of("--table-class", options.table_class, TABLE_CLASSES),
+        table_class=TABLE_CLASSES[0],
+        written_bytes=load.writes * load.items.average_bytes,
+    ))  # fmt: skip
+
+
+def measured_usage(options: Any, target: "Target") -> Usage:
+    """All that an existing table costs; tells what has been measured. Raises UsageError, ToolkitFailure."""
+    for flag, value in MEASURED.items():
+        if getattr(options, value) is not None:
+            raise UsageError(f"--from-table measures what {flag} says; leave out {flag}.")
+    if (options.reads is None) != (options.writes is None):
+        raise UsageError("--reads and --writes belong together; without both, units are those of CloudWatch.")
+    sample_max = int(number_of("--sample", options.sample, 1, SAMPLE_MAX, is_whole=True))
+    days = number_of("--days", options.days, 0.01, DAYS_MAX)
+    # Imported here: most calculations measure nothing.
+    from hashrange.clock import SystemClock
+    from hashrange.toolkit.capacity_measuring import measure_table, measured_units
+
+    name = options.from_table
+    measured = measure_table(target, name, sample_max)
+    items = measured.items
+    complain(
+        f"{name} is {measured.mode}. A sample of {count(len(measured.sample.items), 'item')}, which has taken"
+        f" {measured.sample.read_units:,.1f} read units, has {items.average_bytes:,.0f} bytes an item."
+    )
+    if options.reads is None:
+        try:
+            places = measured_units(target, name, measured, SystemClock.wall_time(), days)
+        except ToolkitFailure as failure:
+            raise ToolkitFailure(f"{failure} Or give --reads and --writes.") from failure
+        complain(f"Units are those of CloudWatch in at most {days:g} days, peaks those of a minute.")
+        written_bytes = places[0].writes.average * WRITE_STEP_BYTES
+    else:
+        places = units_of(asked_load(options, items, measured.indexes))
+        written_bytes = float(options.writes) * items.average_bytes
+    usage = Usage(tuple(places), measured.storage_gb, measured.table_class, replicas=measured.replicas)
+    return _billed(options, usage._replace(written_bytes=written_bytes))
+
+
+def _billed(options: Any, usage: Usage) -> Usage:
+    """What is used, with what the options say of the bill. Raises UsageError."""
+    if options.table_class is not None:
+        usage = usage._replace(table_class=word_of("--table-class", options.table_class, TABLE_CLASSES))
+    if options.replicas is not None:
+        usage = usage._replace(replicas=int(number_of("--replicas", options.replicas, 0, 50, is_whole=True)))
+    return usage._replace(
         hours=number_of("--hours", options.hours, 1, 8784),
         utilization=number_of("--utilization", options.utilization, 1, 100) / 100,
-        replicas=int(number_of("--replicas", options.replicas, 0, 50, is_whole=True)),
-        written_bytes=load.writes * load.items.average_bytes,
         extras=asked_extras(options),
         has_free_use=options.has_free_use,
     )

@@ -50,13 +50,13 @@ def build_parser() -> CommandParser:
     add("--reads", "N", "Items read in a second.")
     add("--writes", "N", "Items written in a second.")
     add("--consistency", "|".join(CONSISTENCIES), "Of reads; transactional: of writes, too.", "eventual")
-    add("--gsi-count", "N", "Number of global secondary indexes.")
+    add("--gsi-count", "N", "Number of global secondary indexes. [0]")
     add("--gsi-share", "PERCENT", "Share of an item that the indexes project; or one for each, as in 100,20,5.", "100")
     add("--gsi-writes", "PERCENT", "Share of the writes that change an entry; or one for each index.", "100")
     add("--gsi-reads", "N", "Entries read in a second from each index, or one number for each; not in --reads.", "0")
     add("--storage", "GB", "Size of the table; the indexes add their shares.")
-    add("--table-class", "|".join(TABLE_CLASSES), "The table's class.", TABLE_CLASSES[0])
-    add("--replicas", "N", "Other Regions that have the table, as a global table.", "0")
+    add("--table-class", "|".join(TABLE_CLASSES), f"The table's class. [{TABLE_CLASSES[0]}]")
+    add("--replicas", "N", "Other Regions that have the table, as a global table. [0]")
     add("--peak-to-average", "RATIO", "The peak in proportion to the average.", "1")
     add("--utilization", "PERCENT", "Share of its units at which auto scaling aims.", "70")
     add("--hours", "N", "Hours of a month.", "730")
@@ -90,7 +90,7 @@ def number_of(flag: str, text: str, least: float, most: float, *, is_whole: bool
         number = math.nan
     if not least <= number <= most or (is_whole and not number.is_integer()):
         kind = "whole number" if is_whole else "number"
-        limit = f"from {least:,g} to {most:,g}" if most < MANY else f"of at least {least:,g}"
+        limit = f"from {least:,} to {most:,}" if most < MANY else f"of at least {least:,}"
         raise UsageError(f'{flag} is "{text}"; it must be a {kind} {limit}.')
     return number
 
