@@ -67,6 +67,7 @@ FILE_MODULES = (
     "s3/folder_walk.py",
     "s3/whole_files.py",
     "templates/reading.py",
+    "toolkit/chart_file.py",
     "toolkit/export.py",
     "toolkit/function_code.py",
     "toolkit/prices.py",

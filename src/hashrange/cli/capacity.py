@@ -2,6 +2,7 @@
 fits?
 """
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 from hashrange.cli.capacity_options import (
@@ -14,16 +15,19 @@ from hashrange.cli.capacity_options import (
     number_of,
     word_of,
 )
+from hashrange.cli.folding import COLUMNS_USUAL, columns_of
 from hashrange.cli.main import DONE, count
 from hashrange.cli.output import complain, say, say_unfolded
 from hashrange.cli.parsing import UsageError, parse
-from hashrange.cli.tabular import Amount, OutputRow, require_form, show_json, show_records
+from hashrange.cli.tabular import FORMS, Amount, OutputRow, require_form, show_json, show_records
 from hashrange.cli.target_options import chosen_target
-from hashrange.toolkit.capacity_advice import Advice, advise
-from hashrange.toolkit.capacity_costs import ModeCost, Usage, costs_of, rounded
-from hashrange.toolkit.capacity_units import WRITE_STEP_BYTES, units_of
+from hashrange.toolkit.capacity_advice import Recommendation, recommend
+from hashrange.toolkit.capacity_costs import ModeCost, TableUse, costs_of, rounded
+from hashrange.toolkit.capacity_units import WRITE_STEP_BYTES, units_of_load
+from hashrange.toolkit.chart_file import require_plotting, write_png
 from hashrange.toolkit.dax_costs import DaxSaving, dax_savings
 from hashrange.toolkit.failures import ToolkitFailure
+from hashrange.toolkit.load_chart import LoadChart, drawn, load_chart
 from hashrange.toolkit.prices import TABLE_CLASSES, Prices, read_prices
 
 if TYPE_CHECKING:
@@ -41,18 +45,25 @@ DAX_COLUMNS = ("mode", "saved USD", "nodes USD", "gained USD", "prices")
 MEASURED = {"--item-size": "item_size", "--gsi-count": "gsi_count", "--storage": "storage"}
 """Options that say what --from-table measures, and their places in the parsed options."""
 SAMPLE_MAX = 100_000
+HERE = "-"
+"""The file's name that means standard output."""
+PICTURE_COLUMNS_MAX = 100
 
 
 def run(words: list[str]) -> int:
     """Print units, costs and advice; returns the exit code. Raises UsageError, ToolkitFailure."""
     options = parse(build_parser(), words)
     require_form(options.output)
+    if options.plot not in {None, HERE}:
+        require_plotting(options.plot)
+    if options.plot == HERE and options.output != FORMS[0]:
+        raise UsageError(f"--plot - draws beside a table; leave out --output {options.output}, or name a .png file.")
     target = None if options.from_table is None else chosen_target(options)
     region = options.price_region or (options.region if target is None else target.region)
     prices = read_prices(options.prices, region)
     usage = usage_of(options) if target is None else measured_usage(options, target)
     costs = costs_of(usage, prices)
-    advice = advise(usage, costs)
+    advice = recommend(usage, costs)
     cluster = asked_cluster(options)
     savings = [] if cluster is None else dax_savings(
         cluster, usage, prices, is_eventual=options.consistency == "eventual"
@@ -70,25 +81,37 @@ def run(words: list[str]) -> int:
         rows = [{"kind": kind} | row for kind, some in report.items() for row in some]
         rows.append({"kind": "recommendation", "mode": advice.mode, "reasons": " ".join(advice.reasons)})
         show_records(list(dict.fromkeys(name for row in rows for name in row)), rows, options.output)
+    if options.plot is not None:
+        plot(load_chart(costs, advice, prices), options.plot)
     return DONE
 
 
-def usage_of(options: Any) -> Usage:
+def plot(chart: LoadChart, path: str) -> None:
+    """Draw a chart into a file, or here. Raises UsageFault."""
+    if path == HERE:
+        columns = min(columns_of(sys.stdout) or COLUMNS_USUAL, PICTURE_COLUMNS_MAX)
+        say_unfolded("", *drawn(chart, columns))
+    else:
+        write_png(chart, path)
+        complain(f"The plot is in {path}.")
+
+
+def usage_of(options: Any) -> TableUse:
     """All that costs something, by the options. Raises UsageError."""
     needed = (("--item-size", options.item_size), ("--reads", options.reads), ("--writes", options.writes))
     missing = [flag for flag, value in needed if value is None]
     if missing:
         raise UsageError(f"the calculation needs {' and '.join(missing)}, or --from-table NAME.")
     load = asked_load(options)
-    return _billed(options, Usage(
-        tuple(units_of(load)),
+    return _billed(options, TableUse(
+        tuple(units_of_load(load)),
         storage_gb=asked_storage_gb(options),
         table_class=TABLE_CLASSES[0],
         written_bytes=load.writes * load.items.average_bytes,
     ))  # fmt: skip
 
 
-def measured_usage(options: Any, target: "Target") -> Usage:
+def measured_usage(options: Any, target: "Target") -> TableUse:
     """All that an existing table costs; tells what has been measured. Raises UsageError, ToolkitFailure."""
     for flag, value in MEASURED.items():
         if getattr(options, value) is not None:
@@ -116,13 +139,13 @@ def measured_usage(options: Any, target: "Target") -> Usage:
         complain(f"Units are those of CloudWatch in at most {days:g} days, peaks those of a minute.")
         written_bytes = places[0].writes.average * WRITE_STEP_BYTES
     else:
-        places = units_of(asked_load(options, items, measured.indexes))
+        places = units_of_load(asked_load(options, items, measured.indexes))
         written_bytes = float(options.writes) * items.average_bytes
-    usage = Usage(tuple(places), measured.storage_gb, measured.table_class, replicas=measured.replicas)
+    usage = TableUse(tuple(places), measured.storage_gb, measured.table_class, replicas=measured.replicas)
     return _billed(options, usage._replace(written_bytes=written_bytes))
 
 
-def _billed(options: Any, usage: Usage) -> Usage:
+def _billed(options: Any, usage: TableUse) -> TableUse:
     """What is used, with what the options say of the bill. Raises UsageError."""
     if options.table_class is not None:
         usage = usage._replace(table_class=word_of("--table-class", options.table_class, TABLE_CLASSES))
@@ -136,7 +159,7 @@ def _billed(options: Any, usage: Usage) -> Usage:
     )
 
 
-def _unit_row(usage: Usage, place: int) -> OutputRow:
+def _unit_row(usage: TableUse, place: int) -> OutputRow:
     one = usage.places[place]
     values = (
         one.name, round(one.reads.average, 3), round(one.writes.average, 3),
@@ -163,7 +186,7 @@ def _amount(usd: float) -> Amount:
 
 
 def _show_tables(
-    report: dict[str, list[OutputRow]], advice: Advice, costs: "Sequence[ModeCost]", prices: Prices
+    report: dict[str, list[OutputRow]], advice: Recommendation, costs: "Sequence[ModeCost]", prices: Prices
 ) -> None:
     show_records(UNIT_COLUMNS, report["units"], "table")
     say_unfolded("")

@@ -7,7 +7,7 @@ from hashrange.cli.parsing import CommandParser, UsageError, command_parser
 from hashrange.cli.tabular import add_form
 from hashrange.cli.target_options import add_target
 from hashrange.messages.installing import how_to_install
-from hashrange.toolkit.capacity_units import CONSISTENCIES, AskedLoad, IndexLoad, ItemSteps, steps_of
+from hashrange.toolkit.capacity_units import CONSISTENCIES, AskedLoad, IndexLoad, ItemSteps, steps_of_sizes
 from hashrange.toolkit.dax_costs import NODES_MAX, NODES_USUAL, DaxCluster
 from hashrange.toolkit.prices import TABLE_CLASSES, USUAL_REGION, shipped_dates
 
@@ -51,7 +51,12 @@ def build_parser() -> CommandParser:
     add("--writes", "N", "Items written in a second.")
     add("--consistency", "|".join(CONSISTENCIES), "Of reads; transactional: of writes, too.", "eventual")
     add("--gsi-count", "N", "Number of global secondary indexes. [0]")
-    add("--gsi-share", "PERCENT", "Share of an item that the indexes project; or one for each, as in 100,20,5.", "100")
+    add(
+        "--gsi-share",
+        "PERCENT",
+        "Share of an item that the indexes project; or one for each, as in 100,20,5.",
+        "100",
+    )
     add("--gsi-writes", "PERCENT", "Share of the writes that change an entry; or one for each index.", "100")
     add("--gsi-reads", "N", "Entries read in a second from each index, or one number for each; not in --reads.", "0")
     add("--storage", "GB", "Size of the table; the indexes add their shares.")
@@ -105,7 +110,7 @@ def word_of(flag: str, text: str, words: tuple[str, ...]) -> str:
 def asked_load(options: Any, items: ItemSteps | None = None, indexes: tuple[IndexLoad, ...] | None = None) -> AskedLoad:
     """The load that the options describe. `items`, `indexes`: measured ones. Raises UsageError."""
     if items is None:
-        items = steps_of([item_bytes(options)])
+        items = steps_of_sizes([item_bytes(options)])
     return AskedLoad(
         items,
         number_of("--reads", options.reads, 0, MANY),
@@ -130,7 +135,7 @@ def asked_indexes(options: Any) -> tuple[IndexLoad, ...]:
         _for_each("--gsi-reads", options.gsi_reads, count, MANY),
     )
     return tuple(
-        IndexLoad(f"index {place}", steps_of([item_bytes(options) * share / 100]), writes / 100, reads)
+        IndexLoad(f"index {place}", steps_of_sizes([item_bytes(options) * share / 100]), writes / 100, reads)
         for place, (share, writes, reads) in enumerate(zip(*columns, strict=True), 1)
     )
 

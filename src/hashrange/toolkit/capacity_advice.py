@@ -15,7 +15,7 @@ from hashrange.toolkit.capacity_costs import (
     PROVISIONED,
     RESERVED,
     ModeCost,
-    Usage,
+    TableUse,
     rounded,
 )
 
@@ -29,7 +29,7 @@ WRITE_WEIGHT = 5
 ByMode = dict[str, ModeCost]
 
 
-class Advice(NamedTuple):
+class Recommendation(NamedTuple):
     """A mode, and why."""
 
     mode: str
@@ -43,14 +43,14 @@ def told(cost: ModeCost) -> str:
     return f"{rounded(cost.total):,.2f} USD"
 
 
-def advise(usage: Usage, costs: Sequence[ModeCost]) -> Advice:
+def recommend(usage: TableUse, costs: Sequence[ModeCost]) -> Recommendation:
     """The mode that fits. `costs`: those of all modes."""
     by_mode = {cost.mode: cost for cost in costs}
     ratio = peak_to_average(usage)
     used_percent = _used_percent(by_mode)
     mode = _fitting_mode(ratio, by_mode)
     reasons = (*_reasons(mode, ratio, used_percent, by_mode), *_about_commitments(mode, by_mode))
-    return Advice(mode, reasons, used_percent)
+    return Recommendation(mode, reasons, used_percent)
 
 
 def _fitting_mode(ratio: float, by_mode: ByMode) -> str:
@@ -93,7 +93,7 @@ def _reasons(mode: str, ratio: float, used_percent: float, by_mode: ByMode) -> I
         yield "Auto scaling follows a load that changes over minutes; sudden peaks are throttled meanwhile."
 
 
-def peak_to_average(usage: Usage) -> float:
+def peak_to_average(usage: TableUse) -> float:
     """The peak's share of the average, over reads and writes of the table and its indexes; 1 without a load."""
     weighed = [(place.reads, 1) for place in usage.places] + [(place.writes, WRITE_WEIGHT) for place in usage.places]
     average = sum(rate.average * weight for rate, weight in weighed)

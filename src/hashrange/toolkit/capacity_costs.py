@@ -24,7 +24,7 @@ RequestCosts = tuple[float, float]
 """The cost of reads, and that of writes."""
 
 
-class Usage(NamedTuple):
+class TableUse(NamedTuple):
     """All that costs something."""
 
     places: tuple[PlaceUnits, ...]
@@ -81,12 +81,12 @@ def rounded(usd: float) -> float:
     return float(Decimal(f"{usd:.6f}").quantize(Decimal("0.01"), ROUND_HALF_UP))
 
 
-def costs_of(usage: Usage, prices: Prices) -> list[ModeCost]:
+def costs_of(usage: TableUse, prices: Prices) -> list[ModeCost]:
     """The cost of each mode that the prices know. Raises UsageFault."""
     return list(_costs(usage, prices))
 
 
-def _costs(usage: Usage, prices: Prices) -> Iterator[ModeCost]:
+def _costs(usage: TableUse, prices: Prices) -> Iterator[ModeCost]:
     figures, of_class = prices.figures, prices.of_class(usage.table_class)
     fixed = _sums(usage, lambda rate: rate.provisioned)
     provisioned = _provisioned(fixed, of_class, usage, prices)
@@ -115,7 +115,7 @@ def _costs(usage: Usage, prices: Prices) -> Iterator[ModeCost]:
         yield _whole(ON_DEMAND_SAVING, saving, usage, prices, (*by_request, "savings_plan_on_demand_percent"))
 
 
-def _whole(mode: str, requests: RequestCosts, usage: Usage, prices: Prices, paths: tuple[str, ...]) -> ModeCost:
+def _whole(mode: str, requests: RequestCosts, usage: TableUse, prices: Prices, paths: tuple[str, ...]) -> ModeCost:
     """A mode's cost, with what costs the same in all modes."""
     free_gb = _free(usage, prices).storage_gb
     of_class = prices.of_class(usage.table_class)
@@ -133,7 +133,7 @@ def _whole(mode: str, requests: RequestCosts, usage: Usage, prices: Prices, path
     return ModeCost(mode, *requests, storage, others, prices.is_unconfirmed(*known))
 
 
-def _sums(usage: Usage, units: Callable[[UnitRate], float]) -> UnitSums:
+def _sums(usage: TableUse, units: Callable[[UnitRate], float]) -> UnitSums:
     """Units of all places and Regions. Reads are those of all Regions already."""
     regions = 1 + usage.replicas
     reads = sum(units(place.reads) for place in usage.places)
@@ -144,7 +144,7 @@ def _sums(usage: Usage, units: Callable[[UnitRate], float]) -> UnitSums:
     return UnitSums(reads, of_indexes + of_table, 0.0)
 
 
-def _provisioned(units: UnitSums, of_class: ClassPrices, usage: Usage, prices: Prices) -> RequestCosts:
+def _provisioned(units: UnitSums, of_class: ClassPrices, usage: TableUse, prices: Prices) -> RequestCosts:
     free = _free(usage, prices)
     reads = max(0.0, units.reads - free.read_units) * of_class.read_unit_hour
     writes = max(0.0, units.writes - free.write_units) * of_class.write_unit_hour
@@ -158,7 +158,7 @@ def _on_demand(units: UnitSums, of_class: ClassPrices, hours: float) -> RequestC
     return units.reads * of_class.million_reads * seconds / MILLION, writes * seconds / MILLION
 
 
-def _reserved(units: UnitSums, usage: Usage, prices: Prices, term: str) -> RequestCosts:
+def _reserved(units: UnitSums, usage: TableUse, prices: Prices, term: str) -> RequestCosts:
     """The cost of as many reserved blocks as are cheapest; units beyond them are not reserved."""
     of_class, blocks, free = prices.figures.standard, prices.figures.reserved[term], _free(usage, prices)
 
@@ -186,11 +186,11 @@ def _lowered(requests: RequestCosts, percent: float) -> RequestCosts:
     return reads * (1 - percent / 100), writes * (1 - percent / 100)
 
 
-def _free(usage: Usage, prices: Prices) -> FreeUse:
+def _free(usage: TableUse, prices: Prices) -> FreeUse:
     """What is free, which is of the Standard class only."""
     return prices.figures.free if usage.has_free_use and usage.table_class == TABLE_CLASSES[0] else FreeUse()
 
 
-def _paths(usage: Usage, *figures: str) -> tuple[str, ...]:
+def _paths(usage: TableUse, *figures: str) -> tuple[str, ...]:
     """The paths in a price table of figures of the table's class; of those about replicas only if there are any."""
     return tuple(f"{usage.table_class}.{one}" for one in figures if usage.replicas or "replicated" not in one)

@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from hashrange.toolkit.capacity_costs import GB_BYTES, ON_DEMAND, PROVISIONED
-from hashrange.toolkit.capacity_units import IndexLoad, ItemSteps, PlaceUnits, UnitRate, steps_of
+from hashrange.toolkit.capacity_units import IndexLoad, ItemSteps, PlaceUnits, UnitRate, steps_of_sizes
 from hashrange.toolkit.failures import ToolkitFailure
-from hashrange.toolkit.item_sizes import entry_bytes, read_item_bytes
+from hashrange.toolkit.item_sizes import projected_bytes, read_item_bytes
 from hashrange.toolkit.prices import TABLE_CLASSES
-from hashrange.toolkit.sampling import Sample, sample_items
+from hashrange.toolkit.sampling import SampledItems, sample_items
 from hashrange.toolkit.table_metrics import (
     DAY_SECONDS,
     MINUTE_SECONDS,
-    Series,
+    MetricValues,
     TimeWindow,
     of_table,
     read_metrics,
@@ -37,7 +37,7 @@ class MeasuredTable(NamedTuple):
     table_class: str
     replicas: int
     mode: str
-    sample: Sample
+    sample: SampledItems
     created: float
     """Seconds since the epoch."""
 
@@ -52,7 +52,7 @@ def measure_table(target: Target, name: str, sample_max: int) -> MeasuredTable:
     table_class = table.get("TableClassSummary", {}).get("TableClass", "STANDARD")
     billing = table.get("BillingModeSummary", {}).get("BillingMode", "PROVISIONED")
     return MeasuredTable(
-        items=steps_of(sizes) if sizes else EMPTY,
+        items=steps_of_sizes(sizes) if sizes else EMPTY,
         indexes=tuple(_index_load(table, index, sample) for index in indexes),
         storage_gb=(_stored_bytes(table, "TableSizeBytes") + stored) / GB_BYTES,
         table_class=TABLE_CLASSES[table_class != "STANDARD"],
@@ -82,18 +82,18 @@ def measured_units(target: Target, name: str, measured: MeasuredTable, now: floa
     ]
 
 
-def _rate(series: Series, window: TimeWindow) -> UnitRate:
+def _rate(series: MetricValues, window: TimeWindow) -> UnitRate:
     average = sum(series.values()) / window.seconds
     return UnitRate(average, max([average, *(value / MINUTE_SECONDS for value in series.values())]))
 
 
-def _index_load(table: Mapping[str, Any], index: Mapping[str, Any], sample: Sample) -> IndexLoad:
+def _index_load(table: Mapping[str, Any], index: Mapping[str, Any], sample: SampledItems) -> IndexLoad:
     table_keys = [one["AttributeName"] for one in table["KeySchema"]]
     entries = [
-        size for size in (entry_bytes(item, table_keys, index) for item in sample.items) if size is not None
+        size for size in (projected_bytes(item, table_keys, index) for item in sample.items) if size is not None
     ]  # fmt: skip
     share = len(entries) / len(sample.items) if sample.items else 1.0
-    return IndexLoad(index["IndexName"], steps_of(entries) if entries else EMPTY, share)
+    return IndexLoad(index["IndexName"], steps_of_sizes(entries) if entries else EMPTY, share)
 
 
 def _stored_bytes(described: Mapping[str, Any], member: str) -> int:

@@ -71,7 +71,7 @@ class PlaceUnits(NamedTuple):
     writes: UnitRate
 
 
-def steps_of(sizes_bytes: Iterable[float]) -> ItemSteps:
+def steps_of_sizes(sizes_bytes: Iterable[float]) -> ItemSteps:
     """The steps of items of these sizes, on average. There must be at least one."""
     sizes = list(sizes_bytes)
     return ItemSteps(
@@ -81,7 +81,7 @@ def steps_of(sizes_bytes: Iterable[float]) -> ItemSteps:
     )
 
 
-def units_of(load: AskedLoad) -> list[PlaceUnits]:
+def units_of_load(load: AskedLoad) -> list[PlaceUnits]:
     """The units of the table, and behind it of each index."""
     return [PlaceUnits(*one) for one in _places_of(load)]
 

@@ -6,7 +6,7 @@ Guide, *DAX and DynamoDB consistency models*.
 
 from typing import NamedTuple
 
-from hashrange.toolkit.capacity_costs import Usage, costs_of
+from hashrange.toolkit.capacity_costs import TableUse, costs_of
 from hashrange.toolkit.capacity_units import PlaceUnits, UnitRate
 from hashrange.toolkit.failures import UsageFault
 from hashrange.toolkit.prices import Prices
@@ -34,7 +34,7 @@ class DaxSaving(NamedTuple):
     is_unconfirmed: bool
 
 
-def dax_savings(cluster: DaxCluster, usage: Usage, prices: Prices, *, is_eventual: bool) -> list[DaxSaving]:
+def dax_savings(cluster: DaxCluster, usage: TableUse, prices: Prices, *, is_eventual: bool) -> list[DaxSaving]:
     """What the cluster saves in each mode. `is_eventual`: the table's reads are; those of indexes are anyway.
 
     Raises UsageFault.

@@ -8,16 +8,16 @@ from typing import Any
 
 from hashrange.items.sizes import CONTAINER_BYTES, MEMBER_BYTES, text_size_bytes, value_size_bytes
 
-ReadItem = Mapping[str, Mapping[str, Any]]
+FoundItem = Mapping[str, Mapping[str, Any]]
 """Attributes of an item, as clients of boto3 return them."""
 
 
-def read_item_bytes(item: ReadItem) -> int:
+def read_item_bytes(item: FoundItem) -> int:
     """The size of an item: names and values."""
     return sum(text_size_bytes(name) + _value_bytes(value) for name, value in item.items())
 
 
-def entry_bytes(item: ReadItem, table_keys: list[str], index: Mapping[str, Any]) -> int | None:
+def projected_bytes(item: FoundItem, table_keys: list[str], index: Mapping[str, Any]) -> int | None:
     """The size of an item's entry in an index; None if the item has none. `index`: its part of DescribeTable."""
     keys = [one["AttributeName"] for one in index["KeySchema"]]
     if not all(key in item for key in keys):

@@ -21,7 +21,7 @@ TABLE_CLASSES = ("standard", "infrequent-access")
 FILE_BYTES_MAX = 1_000_000
 
 Price = Annotated[float, msgspec.Meta(ge=0)]
-Share = Annotated[float, msgspec.Meta(ge=0, le=100)]
+Percent = Annotated[float, msgspec.Meta(ge=0, le=100)]
 Whole = Annotated[int, msgspec.Meta(ge=0)]
 
 
@@ -80,8 +80,8 @@ class RegionPrices(_Figures, frozen=True, rename={"infrequent_access": "infreque
     extras: dict[str, ExtraPrice] = {}
     transfer_gb: Price = 0
     """Of data that goes to another Region."""
-    savings_plan_on_demand_percent: Share = 0
-    savings_plan_provisioned_percent: Share = 0
+    savings_plan_on_demand_percent: Percent = 0
+    savings_plan_provisioned_percent: Percent = 0
 
 
 class PriceTable(_Figures, frozen=True):

@@ -5,7 +5,7 @@ hashes, so that one large item collection does not stand for all.
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from hashrange.toolkit.item_sizes import ReadItem
+from hashrange.toolkit.item_sizes import FoundItem
 from hashrange.toolkit.target import Target
 
 SEGMENTS = 16
@@ -13,16 +13,16 @@ UNITS_MAX = 2000
 """Read units after which a sample ends, because items are large: 16 MB."""
 
 
-class Sample(NamedTuple):
+class SampledItems(NamedTuple):
     """Items of a table, and what reading them has taken."""
 
-    items: tuple[ReadItem, ...]
+    items: tuple[FoundItem, ...]
     read_units: float
 
 
-def sample_items(target: Target, table: str, items_max: int) -> Sample:
+def sample_items(target: Target, table: str, items_max: int) -> SampledItems:
     """About `items_max` items; all if the table has fewer. Raises ToolkitFailure."""
-    items: list[ReadItem] = []
+    items: list[FoundItem] = []
     read_units = 0.0
     waiting: dict[int, Mapping[str, Any]] = {segment: {} for segment in range(SEGMENTS)}
     """Segment → where it goes on."""
@@ -41,4 +41,4 @@ def sample_items(target: Target, table: str, items_max: int) -> Sample:
                 del waiting[segment]
             if len(items) >= items_max or read_units >= UNITS_MAX:
                 break
-    return Sample(tuple(items), read_units)
+    return SampledItems(tuple(items), read_units)

@@ -42,7 +42,7 @@ class Metric(NamedTuple):
     statistic: str = "Sum"
 
 
-Series = dict[float, float]
+MetricValues = dict[float, float]
 """Begin of a period, in seconds since the epoch → value; periods without data are missing."""
 
 
@@ -59,9 +59,9 @@ def of_operation(name: str, table: str, operation: str, statistic: str = "Sum") 
 
 def read_metrics(
     target: Target, metrics: Sequence[Metric], window: TimeWindow, period_seconds: int
-) -> dict[Metric, Series]:
+) -> dict[Metric, MetricValues]:
     """The values of metrics. Raises ToolkitFailure, also if there is no CloudWatch."""
-    found: dict[Metric, Series] = {metric: {} for metric in metrics}
+    found: dict[Metric, MetricValues] = {metric: {} for metric in metrics}
     start, end = window.whole(period_seconds)
     for some in _batches(list(found)):
         queries = [_query(f"m{place}", metric, period_seconds) for place, metric in enumerate(some)]

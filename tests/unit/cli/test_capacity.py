@@ -2,6 +2,9 @@
 
 import json
 import os
+import struct
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -125,6 +128,55 @@ def test_without_cloudwatch_rates_are_asked_for(capsys: Printed) -> None:
     assert capsys.readouterr().err.endswith(" Or give --reads and --writes.\n")
 
 
+def test_what_is_asked_only_loads_no_library_of_extras() -> None:
+    program = (
+        "import sys; from hashrange.cli.main import main; code = main(sys.argv[1:])"
+        "; print(sorted({'boto3', 'matplotlib'} & sys.modules.keys())); sys.exit(code)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, "capacity", *LOAD, "--plot", "-"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[1].split() == ["table", "250.0", "600.0", "250", "600"]
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_costs_by_load_are_drawn_in_the_terminal(monkeypatch: pytest.MonkeyPatch, capsys: Printed) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "60")
+    assert main(["capacity", *LOAD, "--peak-to-average", "4", "--prices", "2024-10", "--plot", "-"]) == DONE
+    printed = capsys.readouterr().out.splitlines()
+    title = printed.index("Monthly cost in USD by load (prices of us-east-1 2024-10)")
+    picture, legend = printed[title + 1 : title + 24], printed[title + 24 :]
+    assert max(map(len, picture)) <= 60
+    without_load = "".join(line[picture[0].index("│") + 1 :][:1] for line in picture[:21])
+    assert without_load.replace(" ", "") == "p3d", "without load, only units cost something; d is at zero"
+    assert without_load.endswith("d")
+    assert picture[0].endswith("d"), "on demand, all units cost most"
+    assert sum("┊" in line for line in picture) > 10
+    assert "  ┊  average load, in % of the units that the peak needs: 25.0 now" in legend
+    assert [line.split()[0] for line in legend[1:]] == ["p", "a", "1", "3", "d"]
+
+
+def test_costs_by_load_are_drawn_into_a_file(tmp_path: Path, capsys: Printed) -> None:
+    path = tmp_path / "costs.png"
+    assert main(["capacity", *LOAD, "--plot", str(path), "--output", "json"]) == DONE
+    content = path.read_bytes()
+    assert content[:8] == b"\x89PNG\r\n\x1a\n"
+    assert struct.unpack(">II", content[16:24]) == (1080, 600)
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["costs"]
+    assert printed.err == f"The plot is in {path}.\n"
+    assert main(["capacity", *LOAD, "--plot", str(path)]) == WRONG_USE
+    assert capsys.readouterr() == ("", f"hashrange: the file {path} exists already. Name another one.\n")
+
+
+def test_without_matplotlib_a_picture_is_drawn_here_only(monkeypatch: pytest.MonkeyPatch, capsys: Printed) -> None:
+    monkeypatch.setattr("hashrange.toolkit.chart_file.find_spec", lambda name: None)
+    assert main(["capacity", *LOAD, "--plot", "costs.png"]) == FAILED
+    assert "a PNG is drawn by matplotlib, which is not installed. Install it: pip" in capsys.readouterr().err
+    assert main(["capacity", *LOAD, "--plot", "-"]) == DONE
+
+
 PRICES = """
 date = "2031-05"
 unconfirmed = ["standard.million_writes"]
@@ -192,6 +244,13 @@ def test_what_is_wrong_with_a_price_table_is_told(text: str, sentence: str, tmp_
         ([*LOAD, "--extra", "backup"], '--extra is "backup"; it must be a name and a number, such as backup=50.'),
         ([*LOAD, "--extra", "x=1"], "the prices of 2026-11 know no extra x. They know point-in-time-recovery, backup,"),
         ([*LOAD, "--dax-hits", "50", "--dax-node-type", "x"], "the prices of 2026-11 know no DAX node x. They know "),
+        (
+            [*LOAD, "--plot", "costs.svg"],
+            '--plot is "costs.svg"; it must be a file that ends with .png, or - for a pic',
+        ),
+        ([*LOAD, "--plot", "no/where.png"], "the file no/where.png cannot be written: No such file or directory. Name"),
+        ([*LOAD, "--plot", "-", "--output", "csv"], "--plot - draws beside a table; leave out --output csv, or name"),
+        (["--item-size", "1", "--reads", "0", "--writes", "0", "--plot", "-"], "there is no load, so no cost depends"),
         (["--from-table", "T", "--storage", "1"], "--from-table measures what --storage says; leave out --storage."),
         (["--from-table", "T", "--reads", "1"], "--reads and --writes belong together; without both, units are those"),
     ],
