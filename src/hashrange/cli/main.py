@@ -34,6 +34,7 @@ COMMANDS = {
     "design": "design a table, for CloudFormation, CDK, Terraform or at once",
     "apply": "create and change tables as a template says, of CloudFormation, SAM, the CDK or Terraform",
     "capacity": "compute units and monthly cost of a table in each mode",
+    "diagnose": "tell what is wrong with a table, why, and what helps",
     "toolkit": "write scripts, templates and references for DynamoDB into a folder",
     "mcp": "serve a running server's tables as tools for language models",
     "doctor": "tell whether a server starts here, and whether clients reach it",
