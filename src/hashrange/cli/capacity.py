@@ -15,33 +15,27 @@ from hashrange.cli.capacity_options import (
     number_of,
     word_of,
 )
+from hashrange.cli.capacity_report import CapacityReport, show_report
 from hashrange.cli.folding import COLUMNS_USUAL, columns_of
 from hashrange.cli.main import DONE, count
-from hashrange.cli.output import complain, say, say_unfolded
+from hashrange.cli.output import complain, say_unfolded
 from hashrange.cli.parsing import UsageError, parse
-from hashrange.cli.tabular import FORMS, Amount, OutputRow, require_form, show_json, show_records
+from hashrange.cli.tabular import FORMS, require_form
 from hashrange.cli.target_options import chosen_target
-from hashrange.toolkit.capacity_advice import Recommendation, recommend
-from hashrange.toolkit.capacity_costs import ModeCost, TableUse, costs_of, rounded
-from hashrange.toolkit.capacity_units import WRITE_STEP_BYTES, units_of_load
+from hashrange.toolkit.capacity_advice import recommend
+from hashrange.toolkit.capacity_costs import TableUse, costs_of
+from hashrange.toolkit.capacity_units import CONSISTENCIES, WRITE_STEP_BYTES, units_of_load
 from hashrange.toolkit.chart_file import require_plotting, write_png
-from hashrange.toolkit.dax_costs import DaxSaving, dax_savings
+from hashrange.toolkit.dax_costs import dax_savings
 from hashrange.toolkit.failures import ToolkitFailure
 from hashrange.toolkit.load_chart import LoadChart, drawn, load_chart
-from hashrange.toolkit.prices import TABLE_CLASSES, Prices, read_prices
+from hashrange.toolkit.prices import TABLE_CLASSES, read_prices
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from hashrange.toolkit.target import Target
 
 __all__ = ["build_parser", "run"]
 
-UNIT_COLUMNS = ("where", "read units", "write units", "RCU", "WCU")
-COST_COLUMNS = (
-    "mode", "reads USD", "writes USD", "storage USD", "others USD", "total USD", "break-even %", "prices",
-)  # fmt: skip
-DAX_COLUMNS = ("mode", "saved USD", "nodes USD", "gained USD", "prices")
 MEASURED = {"--item-size": "item_size", "--gsi-count": "gsi_count", "--storage": "storage"}
 """Options that say what --from-table measures, and their places in the parsed options."""
 SAMPLE_MAX = 100_000
@@ -54,6 +48,7 @@ def run(words: list[str]) -> int:
     """Print units, costs and advice; returns the exit code. Raises UsageError, ToolkitFailure."""
     options = parse(build_parser(), words)
     require_form(options.output)
+    word_of("--consistency", options.consistency, tuple(CONSISTENCIES))
     if options.plot not in {None, HERE}:
         require_plotting(options.plot)
     if options.plot == HERE and options.output != FORMS[0]:
@@ -63,24 +58,12 @@ def run(words: list[str]) -> int:
     prices = read_prices(options.prices, region)
     usage = usage_of(options) if target is None else measured_usage(options, target)
     costs = costs_of(usage, prices)
-    advice = recommend(usage, costs)
     cluster = asked_cluster(options)
     savings = [] if cluster is None else dax_savings(
         cluster, usage, prices, is_eventual=options.consistency == "eventual"
     )  # fmt: skip
-    report = {
-        "units": [_unit_row(usage, place) for place in range(len(usage.places))],
-        "costs": [_cost_row(cost, prices) for cost in costs],
-        "dax": [_dax_row(saving, prices) for saving in savings],
-    }
-    if options.output == "table":
-        _show_tables(report, advice, costs, prices)
-    elif options.output == "json":
-        show_json(report | {"recommendation": advice._asdict()})
-    else:
-        rows = [{"kind": kind} | row for kind, some in report.items() for row in some]
-        rows.append({"kind": "recommendation", "mode": advice.mode, "reasons": " ".join(advice.reasons)})
-        show_records(list(dict.fromkeys(name for row in rows for name in row)), rows, options.output)
+    advice = recommend(usage, costs)
+    show_report(CapacityReport(usage.places, costs, savings, advice, prices), options.output)
     if options.plot is not None:
         plot(load_chart(costs, advice, prices), options.plot)
     return DONE
@@ -124,16 +107,15 @@ def measured_usage(options: Any, target: "Target") -> TableUse:
     from hashrange.clock import SystemClock
     from hashrange.toolkit.capacity_measuring import measure_table, measured_units
 
-    name = options.from_table
-    measured = measure_table(target, name, sample_max)
+    measured = measure_table(target, options.from_table, sample_max)
     items = measured.items
     complain(
-        f"{name} is {measured.mode}. A sample of {count(len(measured.sample.items), 'item')}, which has taken"
+        f"{measured.name} is {measured.mode}. A sample of {count(len(measured.sample.items), 'item')}, which has taken"
         f" {measured.sample.read_units:,.1f} read units, has {items.average_bytes:,.0f} bytes an item."
     )
     if options.reads is None:
         try:
-            places = measured_units(target, name, measured, SystemClock.wall_time(), days)
+            places = measured_units(target, measured, SystemClock.wall_time(), days)
         except ToolkitFailure as failure:
             raise ToolkitFailure(f"{failure} Or give --reads and --writes.") from failure
         complain(f"Units are those of CloudWatch in at most {days:g} days, peaks those of a minute.")
@@ -157,42 +139,3 @@ def _billed(options: Any, usage: TableUse) -> TableUse:
         extras=asked_extras(options),
         has_free_use=options.has_free_use,
     )
-
-
-def _unit_row(usage: TableUse, place: int) -> OutputRow:
-    one = usage.places[place]
-    values = (
-        one.name, round(one.reads.average, 3), round(one.writes.average, 3),
-        one.reads.provisioned, one.writes.provisioned,
-    )  # fmt: skip
-    return dict(zip(UNIT_COLUMNS, values, strict=True))
-
-
-def _cost_row(cost: ModeCost, prices: Prices) -> OutputRow:
-    amounts = [_amount(one) for one in (cost.reads, cost.writes, cost.storage, cost.others, cost.total)]
-    even = None if cost.break_even_percent is None else round(cost.break_even_percent, 1)
-    values = (cost.mode, *amounts, even, prices.told(is_unconfirmed=cost.is_unconfirmed))
-    return dict(zip(COST_COLUMNS, values, strict=True))
-
-
-def _dax_row(saving: DaxSaving, prices: Prices) -> OutputRow:
-    amounts = [_amount(one) for one in (saving.saved, saving.nodes, saving.saved - saving.nodes)]
-    values = (saving.mode, *amounts, prices.told(is_unconfirmed=saving.is_unconfirmed))
-    return dict(zip(DAX_COLUMNS, values, strict=True))
-
-
-def _amount(usd: float) -> Amount:
-    return Amount(rounded(usd))
-
-
-def _show_tables(
-    report: dict[str, list[OutputRow]], advice: Recommendation, costs: "Sequence[ModeCost]", prices: Prices
-) -> None:
-    show_records(UNIT_COLUMNS, report["units"], "table")
-    say_unfolded("")
-    show_records(COST_COLUMNS, report["costs"], "table")
-    if report["dax"]:
-        say_unfolded("")
-        show_records(DAX_COLUMNS, report["dax"], "table")
-    is_unconfirmed = any(cost.is_unconfirmed for cost in costs)
-    say("", f"Recommended: {advice.mode} (prices of {prices.told(is_unconfirmed=is_unconfirmed)}).", *advice.reasons)

@@ -108,14 +108,17 @@ def word_of(flag: str, text: str, words: tuple[str, ...]) -> str:
 
 
 def asked_load(options: Any, items: ItemSteps | None = None, indexes: tuple[IndexLoad, ...] | None = None) -> AskedLoad:
-    """The load that the options describe. `items`, `indexes`: measured ones. Raises UsageError."""
+    """The load that the options describe, whose consistency is a known one. `items`, `indexes`: measured ones.
+
+    Raises UsageError.
+    """
     if items is None:
         items = steps_of_sizes([item_bytes(options)])
     return AskedLoad(
         items,
         number_of("--reads", options.reads, 0, MANY),
         number_of("--writes", options.writes, 0, MANY),
-        word_of("--consistency", options.consistency, tuple(CONSISTENCIES)),
+        options.consistency,
         number_of("--peak-to-average", options.peak_to_average, 1, 1_000_000),
         asked_indexes(options) if indexes is None else indexes,
     )

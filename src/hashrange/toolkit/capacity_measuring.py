@@ -30,6 +30,7 @@ EMPTY = ItemSteps(0.0, 1.0, 1.0)
 class MeasuredTable(NamedTuple):
     """An existing table."""
 
+    name: str
     items: ItemSteps
     indexes: tuple[IndexLoad, ...]
     """What an index's entries are, and the share of items that have one."""
@@ -43,7 +44,7 @@ class MeasuredTable(NamedTuple):
 
 
 def measure_table(target: Target, name: str, sample_max: int) -> MeasuredTable:
-    """What a table is. Raises ToolkitFailure."""
+    """What a table is. `name`: its name or ARN. Raises ToolkitFailure."""
     table = target.ask("dynamodb", "describe_table", TableName=name)["Table"]
     sample = sample_items(target, name, sample_max)
     sizes = [read_item_bytes(item) for item in sample.items]
@@ -52,6 +53,7 @@ def measure_table(target: Target, name: str, sample_max: int) -> MeasuredTable:
     table_class = table.get("TableClassSummary", {}).get("TableClass", "STANDARD")
     billing = table.get("BillingModeSummary", {}).get("BillingMode", "PROVISIONED")
     return MeasuredTable(
+        name=table["TableName"],
         items=steps_of_sizes(sizes) if sizes else EMPTY,
         indexes=tuple(_index_load(table, index, sample) for index in indexes),
         storage_gb=(_stored_bytes(table, "TableSizeBytes") + stored) / GB_BYTES,
@@ -63,18 +65,18 @@ def measure_table(target: Target, name: str, sample_max: int) -> MeasuredTable:
     )
 
 
-def measured_units(target: Target, name: str, measured: MeasuredTable, now: float, days: float) -> list[PlaceUnits]:
+def measured_units(target: Target, measured: MeasuredTable, now: float, days: float) -> list[PlaceUnits]:
     """Units that CloudWatch has seen, of the table and its indexes. Raises ToolkitFailure."""
     window = TimeWindow(max(now - days * DAY_SECONDS, measured.created), now)
     places = [None, *(index.name for index in measured.indexes)]
     wanted = {
-        (place, metric): of_table(metric, name, place)
+        (place, metric): of_table(metric, measured.name, place)
         for place in places
         for metric in (CONSUMED_READS, CONSUMED_WRITES)
     }
     series = read_metrics(target, list(wanted.values()), window, MINUTE_SECONDS)
     if not any(series.values()):
-        raise ToolkitFailure(f"CloudWatch has no metrics of the table {name} in {target.place}.")
+        raise ToolkitFailure(f"CloudWatch has no metrics of the table {measured.name} in {target.place}.")
     rates = {key: _rate(series[metric], window) for key, metric in wanted.items()}
     return [
         PlaceUnits(place or "table", place is not None, rates[place, CONSUMED_READS], rates[place, CONSUMED_WRITES])

@@ -85,13 +85,13 @@ def drawn(chart: LoadChart, columns: int) -> list[str]:
     rows = [[" "] * width for _ in range(ROWS + 1)]
     marked = round(min(chart.used_percent, 100) * (width - 1) / 100)
     for row in rows:
-        row[marked] = "┊"
+        row[marked] = ":"
     for line in chart.lines:
         for column in range(width):
             usd = line.at(100 * column / (width - 1))
             rows[ROWS - round(ROWS * usd / chart.most)][column] = SYMBOLS[line.mode]
-    pictured = [f"{label:>{margin}} │{''.join(row).rstrip()}" for label, row in zip(labels, rows, strict=True)]
-    pictured.append(f"{'':{margin}} └{'─' * width}")
+    pictured = [f"{label:>{margin}} |{''.join(row).rstrip()}" for label, row in zip(labels, rows, strict=True)]
+    pictured.append(f"{'':{margin}} +{'-' * width}")
     pictured.append(f"{'':{margin}}  0 %{'100 %':>{width - 3}}")
     legend = [f"  {SYMBOLS[line.mode]}  {line.mode}: {rounded(line.now):,.2f}" for line in chart.lines]
-    return [chart.title, *pictured, f"  ┊  {X_LABEL}: {chart.used_percent:.1f} now", *legend]
+    return [chart.title, *pictured, f"  :  {X_LABEL}: {chart.used_percent:.1f} now", *legend]

@@ -84,10 +84,10 @@ def test_units_of_a_table_are_those_of_cloudwatch(past: Database, capsys: Printe
     report, told = report_of(["--from-table", "Orders", "--endpoint", past.endpoint], capsys)
     table, index = report["units"]
     assert table["where"] == "table"
-    assert table["write units"] == pytest.approx(61 * 3 / (HOURS * 3600), abs=0.001)
-    assert (table["WCU"], table["RCU"]) == (3, 1)
+    assert table["write_units"] == pytest.approx(61 * 3 / (HOURS * 3600), abs=0.001)
+    assert (table["wcu"], table["rcu"]) == (3, 1)
     assert index["where"] == "by-x"
-    assert index["write units"] == pytest.approx(31 / (HOURS * 3600), abs=0.001)
+    assert index["write_units"] == pytest.approx(31 / (HOURS * 3600), abs=0.001)
     assert report["recommendation"]["mode"] == "on demand"
     assert "Orders is on demand. A sample of 61 items, which has taken" in told
     assert "has 2,500 bytes an item." in told
@@ -100,8 +100,8 @@ def test_sizes_of_a_table_are_those_of_its_items(past: Database, capsys: Printed
     words = ["--from-table", "Orders", "--endpoint", past.endpoint, "--reads", "100", "--writes", "100"]
     report, _ = report_of(words, capsys)
     table, index = report["units"]
-    assert table == {"where": "table", "read units": 62.5, "write units": 300.0, "RCU": 63, "WCU": 300}
-    assert index == {"where": "by-x", "read units": 0.0, "write units": 50.0, "RCU": 1, "WCU": 50}
+    assert table == {"where": "table", "read_units": 62.5, "write_units": 300.0, "rcu": 63, "wcu": 300}
+    assert index == {"where": "by-x", "read_units": 0.0, "write_units": 50.0, "rcu": 1, "wcu": 50}
     assert "reserved for 1 year" not in {cost["mode"] for cost in report["costs"]}
 
 
@@ -109,7 +109,7 @@ def test_an_empty_table_can_be_measured(past: Database, capsys: Printed) -> None
     create(past)
     words = ["--from-table", "Orders", "--endpoint", past.endpoint, "--reads", "2", "--writes", "1"]
     report, _ = report_of(words, capsys)
-    assert [one["WCU"] for one in report["units"]] == [1, 1]
+    assert [one["wcu"] for one in report["units"]] == [1, 1]
 
 
 def test_a_sample_ends(past: Database, capsys: Printed) -> None:
@@ -148,12 +148,12 @@ def test_costs_by_load_are_drawn_in_the_terminal(monkeypatch: pytest.MonkeyPatch
     title = printed.index("Monthly cost in USD by load (prices of us-east-1 2024-10)")
     picture, legend = printed[title + 1 : title + 24], printed[title + 24 :]
     assert max(map(len, picture)) <= 60
-    without_load = "".join(line[picture[0].index("│") + 1 :][:1] for line in picture[:21])
+    without_load = "".join(line[picture[0].index("|") + 1 :][:1] for line in picture[:21])
     assert without_load.replace(" ", "") == "p3d", "without load, only units cost something; d is at zero"
     assert without_load.endswith("d")
     assert picture[0].endswith("d"), "on demand, all units cost most"
-    assert sum("┊" in line for line in picture) > 10
-    assert "  ┊  average load, in % of the units that the peak needs: 25.0 now" in legend
+    assert sum(":" in line for line in picture) > 10
+    assert "  :  average load, in % of the units that the peak needs: 25.0 now" in legend
     assert [line.split()[0] for line in legend[1:]] == ["p", "a", "1", "3", "d"]
 
 
@@ -197,11 +197,11 @@ def test_a_file_replaces_the_prices(tmp_path: Path, capsys: Printed) -> None:
     path.write_text(PRICES, encoding="utf-8")
     words = ["--prices", str(path), "--price-region", "eu-west-9", "--hours", "1", "--storage", "1"]
     report, _ = report_of([*LOAD, *words], capsys)
-    shown = {cost["mode"]: (cost["total USD"], cost["prices"]) for cost in report["costs"]}
+    shown = {cost["mode"]: (cost["total_usd"], cost["prices"], cost["unconfirmed"]) for cost in report["costs"]}
     assert shown == {
-        "provisioned": (250 + 1200 + 7, "eu-west-9 2031-05"),
-        "auto scaling": (358 + 2 * 858 + 7, "eu-west-9 2031-05"),
-        "on demand": (3.6 + 10.8 + 7, "eu-west-9 2031-05, unconfirmed"),
+        "provisioned": (250 + 1200 + 7, "eu-west-9 2031-05", False),
+        "auto scaling": (358 + 2 * 858 + 7, "eu-west-9 2031-05", False),
+        "on demand": (3.6 + 10.8 + 7, "eu-west-9 2031-05", True),
     }
 
 
@@ -251,6 +251,7 @@ def test_what_is_wrong_with_a_price_table_is_told(text: str, sentence: str, tmp_
         ([*LOAD, "--plot", "no/where.png"], "the file no/where.png cannot be written: No such file or directory. Name"),
         ([*LOAD, "--plot", "-", "--output", "csv"], "--plot - draws beside a table; leave out --output csv, or name"),
         (["--item-size", "1", "--reads", "0", "--writes", "0", "--plot", "-"], "there is no load, so no cost depends"),
+        (["--from-table", "T", "--consistency", "weak"], '--consistency is "weak"; it must be eventual, strong or tr'),
         (["--from-table", "T", "--storage", "1"], "--from-table measures what --storage says; leave out --storage."),
         (["--from-table", "T", "--reads", "1"], "--reads and --writes belong together; without both, units are those"),
     ],
