@@ -36,7 +36,14 @@ if TYPE_CHECKING:
 
 __all__ = ["build_parser", "run"]
 
-MEASURED = {"--item-size": "item_size", "--gsi-count": "gsi_count", "--storage": "storage"}
+MEASURED = {
+    "--item-size": "item_size",
+    "--gsi-count": "gsi_count",
+    "--gsi-share": "gsi_share",
+    "--gsi-writes": "gsi_writes",
+    "--gsi-reads": "gsi_reads",
+    "--storage": "storage",
+}
 """Options that say what --from-table measures, and their places in the parsed options."""
 SAMPLE_MAX = 100_000
 HERE = "-"
@@ -101,28 +108,33 @@ def measured_usage(options: Any, target: "Target") -> TableUse:
             raise UsageError(f"--from-table measures what {flag} says; leave out {flag}.")
     if (options.reads is None) != (options.writes is None):
         raise UsageError("--reads and --writes belong together; without both, units are those of CloudWatch.")
+    if options.reads is None and options.peak_to_average is not None:
+        raise UsageError("--peak-to-average needs --reads and --writes; without them, CloudWatch tells the peak.")
     sample_max = int(number_of("--sample", options.sample, 1, SAMPLE_MAX, is_whole=True))
     days = number_of("--days", options.days, 0.01, DAYS_MAX)
     # Imported here: most calculations measure nothing.
     from hashrange.clock import SystemClock
     from hashrange.toolkit.capacity_measuring import measure_table, measured_units
 
-    measured = measure_table(target, options.from_table, sample_max)
+    table = target.ask("dynamodb", "describe_table", TableName=options.from_table)["Table"]
+    places = None
+    if options.reads is None:
+        try:
+            places = measured_units(target, table, SystemClock.wall_time(), days)
+        except ToolkitFailure as failure:
+            raise ToolkitFailure(f"{failure} Or give --reads and --writes.") from failure
+        complain(f"Units are those of CloudWatch in at most {days:g} days, peaks those of a minute.")
+    measured = measure_table(target, table, sample_max)
     items = measured.items
     complain(
         f"{measured.name} is {measured.mode}. A sample of {count(len(measured.sample.items), 'item')}, which has taken"
         f" {measured.sample.read_units:,.1f} read units, has {items.average_bytes:,.0f} bytes an item."
     )
-    if options.reads is None:
-        try:
-            places = measured_units(target, measured, SystemClock.wall_time(), days)
-        except ToolkitFailure as failure:
-            raise ToolkitFailure(f"{failure} Or give --reads and --writes.") from failure
-        complain(f"Units are those of CloudWatch in at most {days:g} days, peaks those of a minute.")
-        written_bytes = places[0].writes.average * WRITE_STEP_BYTES
-    else:
+    if places is None:
         places = units_of_load(asked_load(options, items, measured.indexes))
         written_bytes = float(options.writes) * items.average_bytes
+    else:
+        written_bytes = places[0].writes.average * WRITE_STEP_BYTES
     usage = TableUse(tuple(places), measured.storage_gb, measured.table_class, replicas=measured.replicas)
     return _billed(options, usage._replace(written_bytes=written_bytes))
 

@@ -22,6 +22,7 @@ of a month. Every cost stands beside the date of its prices; what could not be c
 says how it is computed.
 
 --from-table needs the extra toolkit: {toolkit}
+
 --plot FILE.png needs the extra plot: {plot}
 """
 ITEM_KB_MAX = 400
@@ -51,18 +52,17 @@ def build_parser() -> CommandParser:
     add("--writes", "N", "Items written in a second.")
     add("--consistency", "|".join(CONSISTENCIES), "Of reads; transactional: of writes, too.", "eventual")
     add("--gsi-count", "N", "Number of global secondary indexes. [0]")
+    add("--gsi-share", "PERCENT", "Share of an item that indexes project; or one for each, as in 100,20,5. [100]")
     add(
-        "--gsi-share",
+        "--gsi-writes",
         "PERCENT",
-        "Share of an item that the indexes project; or one for each, as in 100,20,5.",
-        "100",
+        "Share of the writes that change an entry, twice if they move it; or one for each. [100]",
     )
-    add("--gsi-writes", "PERCENT", "Share of the writes that change an entry; or one for each index.", "100")
-    add("--gsi-reads", "N", "Entries read in a second from each index, or one number for each; not in --reads.", "0")
+    add("--gsi-reads", "N", "Entries read in a second from each index, beside --reads; or one number for each. [0]")
     add("--storage", "GB", "Size of the table; the indexes add their shares.")
     add("--table-class", "|".join(TABLE_CLASSES), f"The table's class. [{TABLE_CLASSES[0]}]")
     add("--replicas", "N", "Other Regions that have the table, as a global table. [0]")
-    add("--peak-to-average", "RATIO", "The peak in proportion to the average.", "1")
+    add("--peak-to-average", "RATIO", "The peak in proportion to the average. [1]")
     add("--utilization", "PERCENT", "Share of its units at which auto scaling aims.", "70")
     add("--hours", "N", "Hours of a month.", "730")
     parser.add_argument(
@@ -119,7 +119,7 @@ def asked_load(options: Any, items: ItemSteps | None = None, indexes: tuple[Inde
         number_of("--reads", options.reads, 0, MANY),
         number_of("--writes", options.writes, 0, MANY),
         options.consistency,
-        number_of("--peak-to-average", options.peak_to_average, 1, 1_000_000),
+        number_of("--peak-to-average", options.peak_to_average or "1", 1, 1_000_000),
         asked_indexes(options) if indexes is None else indexes,
     )
 
@@ -133,9 +133,9 @@ def asked_indexes(options: Any) -> tuple[IndexLoad, ...]:
     """The indexes that the options describe. Raises UsageError."""
     count = int(number_of("--gsi-count", options.gsi_count or "0", 0, INDEXES_MAX, is_whole=True))
     columns = (
-        _for_each("--gsi-share", options.gsi_share, count, 100),
-        _for_each("--gsi-writes", options.gsi_writes, count, 100),
-        _for_each("--gsi-reads", options.gsi_reads, count, MANY),
+        _for_each("--gsi-share", options.gsi_share or "100", count, 100),
+        _for_each("--gsi-writes", options.gsi_writes or "100", count, 200),
+        _for_each("--gsi-reads", options.gsi_reads or "0", count, MANY),
     )
     return tuple(
         IndexLoad(f"index {place}", steps_of_sizes([item_bytes(options) * share / 100]), writes / 100, reads)
@@ -146,7 +146,7 @@ def asked_indexes(options: Any) -> tuple[IndexLoad, ...]:
 def asked_storage_gb(options: Any) -> float:
     """Storage of the table and its indexes. Raises UsageError."""
     count = int(number_of("--gsi-count", options.gsi_count or "0", 0, INDEXES_MAX, is_whole=True))
-    shares = _for_each("--gsi-share", options.gsi_share, count, 100)
+    shares = _for_each("--gsi-share", options.gsi_share or "100", count, 100)
     return number_of("--storage", options.storage or "0", 0, MANY) * (1 + sum(shares) / 100)
 
 

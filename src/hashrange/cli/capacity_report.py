@@ -18,18 +18,27 @@ HEADINGS = {
     "write_units": "write units",
     "rcu": "RCU",
     "wcu": "WCU",
-    "reads_usd": "reads USD",
-    "writes_usd": "writes USD",
-    "storage_usd": "storage USD",
-    "others_usd": "others USD",
-    "total_usd": "total USD",
-    "saved_usd": "saved USD",
-    "nodes_usd": "nodes USD",
-    "gained_usd": "gained USD",
-    "break_even_percent": "break-even %",
+    "reads_usd": "reads",
+    "writes_usd": "writes",
+    "storage_usd": "storage",
+    "others_usd": "others",
+    "total_usd": "total",
+    "saved_usd": "saved",
+    "nodes_usd": "nodes",
+    "gained_usd": "gained",
+    "break_even_percent": "even at %",
 }
 """Names of figures in JSON and CSV → headings of columns, where they differ."""
+CAPTIONS = {
+    "units": "Units in a second",
+    "costs": "USD in a month, in {region}",
+    "dax": "USD in a month that DAX saves and costs, in {region}",
+}
 MARK = "unconfirmed"
+BESIDE = {MARK, "region"}
+"""What tables tell in other places: with the date, and in the caption."""
+SELDOM = ("storage_usd", "others_usd")
+"""Figures that a table leaves out if they are zero in all rows, so that it fits a terminal."""
 
 
 class CapacityReport(NamedTuple):
@@ -58,19 +67,22 @@ def show_report(report: CapacityReport, form: str) -> None:
         flat.append({"kind": "recommendation", "mode": recommended.mode, "reasons": " ".join(recommended.reasons)})
         show_records(list(dict.fromkeys(name for row in flat for name in row)), flat, form)
     else:
-        for some in filter(None, rows.values()):
-            _show_table(some)
-            say_unfolded("")
+        for kind, some in rows.items():
+            if some:
+                say_unfolded(CAPTIONS[kind].format(region=prices.region))
+                _show_table(some)
+                say_unfolded("")
         is_unconfirmed = any(cost.is_unconfirmed for cost in report.costs)
         told = prices.told(is_unconfirmed=is_unconfirmed)
         say(f"Recommended: {recommended.mode} (prices of {told}).", *recommended.reasons)
 
 
 def _show_table(rows: list[OutputRow]) -> None:
+    unused = {name for name in SELDOM if not any(row.get(name) for row in rows)} | BESIDE
     shown = []
     for row in rows:
-        is_marked = row.pop(MARK, False)
-        headed = {HEADINGS.get(name, name): value for name, value in row.items()}
+        is_marked = row.get(MARK, False)
+        headed = {HEADINGS.get(name, name): value for name, value in row.items() if name not in unused}
         shown.append(headed | ({"prices": f"{row['prices']}, {MARK}"} if is_marked else {}))
     show_records(list(shown[0]), shown, "table")
 
@@ -94,7 +106,8 @@ def _cost_row(cost: ModeCost, prices: Prices) -> OutputRow:
         "others_usd": _amount(cost.others),
         "total_usd": _amount(cost.total),
         "break_even_percent": None if cost.break_even_percent is None else round(cost.break_even_percent, 1),
-        "prices": prices.told(is_unconfirmed=False),
+        "region": prices.region,
+        "prices": prices.date,
         MARK: cost.is_unconfirmed,
     }
 
@@ -105,7 +118,8 @@ def _dax_row(saving: DaxSaving, prices: Prices) -> OutputRow:
         "saved_usd": _amount(saving.saved),
         "nodes_usd": _amount(saving.nodes),
         "gained_usd": _amount(saving.saved - saving.nodes),
-        "prices": prices.told(is_unconfirmed=False),
+        "region": prices.region,
+        "prices": prices.date,
         MARK: saving.is_unconfirmed,
     }
 

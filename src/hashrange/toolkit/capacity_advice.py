@@ -119,4 +119,4 @@ def _about_commitments(mode: str, by_mode: ByMode) -> Iterator[str]:
     reserved = [by_mode[name] for name in RESERVED.values() if name in by_mode]
     for cost in reserved:
         if by_mode[mode].total - cost.total > SMALL_DIFFERENCE_USD:
-            yield f"If the load stays, it costs {told(cost)} {cost.mode}."
+            yield f"If the load stays, units that are reserved for {cost.mode.partition(', ')[2]} cost {told(cost)}."

@@ -12,9 +12,9 @@ from hashrange.toolkit.capacity_units import PlaceUnits, UnitRate
 from hashrange.toolkit.prices import TABLE_CLASSES, ClassPrices, FreeUse, Prices
 
 PROVISIONED, AUTO_SCALING, ON_DEMAND = "provisioned", "auto scaling", "on demand"
-RESERVED = {"1-year": "reserved for 1 year", "3-years": "reserved for 3 years"}
+RESERVED = {"1-year": "reserved, 1 year", "3-years": "reserved, 3 years"}
 """Name of a term in price tables → mode."""
-PROVISIONED_SAVING, ON_DEMAND_SAVING = "provisioned, savings plan", "on demand, savings plan"
+PROVISIONED_SAVING, ON_DEMAND_SAVING = "provisioned, plan", "on demand, plan"
 SECONDS_PER_HOUR, MILLION, GB_BYTES = 3600, 1_000_000, 1 << 30
 TERM_HOURS = {"1-year": 8760, "3-years": 26_280}
 UNIT_FIGURES = ("read_unit_hour", "write_unit_hour", "replicated_write_unit_hour")

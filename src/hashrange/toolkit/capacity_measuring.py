@@ -39,14 +39,11 @@ class MeasuredTable(NamedTuple):
     replicas: int
     mode: str
     sample: SampledItems
-    created: float
-    """Seconds since the epoch."""
 
 
-def measure_table(target: Target, name: str, sample_max: int) -> MeasuredTable:
-    """What a table is. `name`: its name or ARN. Raises ToolkitFailure."""
-    table = target.ask("dynamodb", "describe_table", TableName=name)["Table"]
-    sample = sample_items(target, name, sample_max)
+def measure_table(target: Target, table: Mapping[str, Any], sample_max: int) -> MeasuredTable:
+    """What a described table is. Reads a sample, which metrics count, too. Raises ToolkitFailure."""
+    sample = sample_items(target, table["TableName"], sample_max)
     sizes = [read_item_bytes(item) for item in sample.items]
     indexes = table.get("GlobalSecondaryIndexes", ())
     stored = sum(_stored_bytes(one, "IndexSizeBytes") for one in (*indexes, *table.get("LocalSecondaryIndexes", ())))
@@ -61,22 +58,22 @@ def measure_table(target: Target, name: str, sample_max: int) -> MeasuredTable:
         replicas=len({one["RegionName"] for one in table.get("Replicas", ())} - {target.region}),
         mode=ON_DEMAND if billing == "PAY_PER_REQUEST" else PROVISIONED,
         sample=sample,
-        created=table["CreationDateTime"].timestamp(),
     )
 
 
-def measured_units(target: Target, measured: MeasuredTable, now: float, days: float) -> list[PlaceUnits]:
-    """Units that CloudWatch has seen, of the table and its indexes. Raises ToolkitFailure."""
-    window = TimeWindow(max(now - days * DAY_SECONDS, measured.created), now)
-    places = [None, *(index.name for index in measured.indexes)]
+def measured_units(target: Target, table: Mapping[str, Any], now: float, days: float) -> list[PlaceUnits]:
+    """Units that CloudWatch has seen, of a described table and its indexes. Raises ToolkitFailure."""
+    name: str = table["TableName"]
+    window = TimeWindow(max(now - days * DAY_SECONDS, table["CreationDateTime"].timestamp()), now)
+    places = [None, *(index["IndexName"] for index in table.get("GlobalSecondaryIndexes", ()))]
     wanted = {
-        (place, metric): of_table(metric, measured.name, place)
+        (place, metric): of_table(metric, name, place)
         for place in places
         for metric in (CONSUMED_READS, CONSUMED_WRITES)
     }
     series = read_metrics(target, list(wanted.values()), window, MINUTE_SECONDS)
     if not any(series.values()):
-        raise ToolkitFailure(f"CloudWatch has no metrics of the table {measured.name} in {target.place}.")
+        raise ToolkitFailure(f"CloudWatch has no metrics of the table {name} in {target.place}.")
     rates = {key: _rate(series[metric], window) for key, metric in wanted.items()}
     return [
         PlaceUnits(place or "table", place is not None, rates[place, CONSUMED_READS], rates[place, CONSUMED_WRITES])
