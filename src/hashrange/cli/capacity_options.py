@@ -56,7 +56,7 @@ def build_parser() -> CommandParser:
     add(
         "--gsi-writes",
         "PERCENT",
-        "Share of the writes that change an entry, twice if they move it; or one for each. [100]",
+        "Share of writes that change an entry, twice if they move it; or one for each. [100]",
     )
     add("--gsi-reads", "N", "Entries read in a second from each index, beside --reads; or one number for each. [0]")
     add("--storage", "GB", "Size of the table; the indexes add their shares.")

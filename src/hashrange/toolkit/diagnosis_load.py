@@ -91,7 +91,9 @@ def hot_keys(seen: TableEvidence) -> Iterator[FoundFault]:
     """Partition keys that use much of a table's units, although nothing is refused yet."""
     keys = [one for one in seen.top_keys if one.kind == "PKC"]
     if not keys:
-        raise NotSeen("Contributor Insights is off, or has counted nothing in a day; it counts once it is enabled.")
+        raise NotSeen(
+            "Contributor Insights is off, counts throttled keys only, or has counted nothing in the last day."
+        )
     for one in keys:
         if one.of_all >= HOT_UNITS_MIN and one.counted > HOT_SHARE * one.of_all:
             yield FoundFault(
