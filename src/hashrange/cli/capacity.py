@@ -69,7 +69,7 @@ def run(words: list[str]) -> int:
     savings = [] if cluster is None else dax_savings(
         cluster, usage, prices, is_eventual=options.consistency == "eventual"
     )  # fmt: skip
-    advice = recommend(usage, costs)
+    advice = recommend(usage, costs, prices)
     show_report(CapacityReport(usage.places, costs, savings, advice, prices), options.output)
     if options.plot is not None:
         plot(load_chart(costs, advice, prices), options.plot)

@@ -61,7 +61,8 @@ def show_report(report: CapacityReport, form: str) -> None:
         "dax": [_dax_row(saving, prices) for saving in report.savings],
     }
     if form == "json":
-        show_json(rows | {"recommendation": recommended._asdict()})
+        rounded_percent = {"used_percent": round(recommended.used_percent, 1)}
+        show_json(rows | {"recommendation": recommended._asdict() | rounded_percent})
     elif form == "csv":
         flat = [{"kind": kind} | row for kind, some in rows.items() for row in some]
         flat.append({"kind": "recommendation", "mode": recommended.mode, "reasons": " ".join(recommended.reasons)})

@@ -16,8 +16,10 @@ from hashrange.toolkit.capacity_costs import (
     RESERVED,
     ModeCost,
     TableUse,
+    costs_of,
     rounded,
 )
+from hashrange.toolkit.prices import TABLE_CLASSES, Prices
 
 PEAK_TO_AVERAGE_MAX = 10
 """With higher peaks than this, units cannot be provided in time."""
@@ -43,13 +45,17 @@ def told(cost: ModeCost) -> str:
     return f"{rounded(cost.total):,.2f} USD"
 
 
-def recommend(usage: TableUse, costs: Sequence[ModeCost]) -> Recommendation:
+def recommend(usage: TableUse, costs: Sequence[ModeCost], prices: Prices) -> Recommendation:
     """The mode that fits. `costs`: those of all modes."""
     by_mode = {cost.mode: cost for cost in costs}
     ratio = peak_to_average(usage)
     used_percent = _used_percent(by_mode)
     mode = _fitting_mode(ratio, by_mode)
-    reasons = (*_reasons(mode, ratio, used_percent, by_mode), *_about_commitments(mode, by_mode))
+    reasons = (
+        *_reasons(mode, ratio, used_percent, by_mode),
+        *_about_class(by_mode[mode], usage, prices),
+        *_about_commitments(mode, by_mode),
+    )
     return Recommendation(mode, reasons, used_percent)
 
 
@@ -107,6 +113,16 @@ def _used_percent(by_mode: ByMode) -> float:
         return 0.0
     full = provisioned.requests * 100 / provisioned.break_even_percent
     return 100 * by_mode[ON_DEMAND].requests / full
+
+
+def _about_class(cost: ModeCost, usage: TableUse, prices: Prices) -> Iterator[str]:
+    """What the other table class would save."""
+    other = TABLE_CLASSES[usage.table_class == TABLE_CLASSES[0]]
+    if other != TABLE_CLASSES[0] and prices.figures.infrequent_access is None:
+        return
+    [there] = [one for one in costs_of(usage._replace(table_class=other), prices) if one.mode == cost.mode]
+    if cost.total - there.total > SMALL_DIFFERENCE_USD:
+        yield f"In the table class {other}, it costs {told(there)}."
 
 
 def _about_commitments(mode: str, by_mode: ByMode) -> Iterator[str]:

@@ -6,7 +6,6 @@ Source of the prices that come with the package: AWS, *Amazon DynamoDB pricing*,
 
 from collections.abc import Mapping
 from importlib.resources import files
-from pathlib import Path
 from typing import Annotated, NamedTuple
 
 import msgspec
@@ -156,7 +155,8 @@ def read_prices(name: str | None, region: str | None) -> Prices:
 
 def _read_file(name: str, dates: list[str]) -> bytes:
     try:
-        content = Path(name).read_bytes()
+        with open(name, "rb") as file:
+            content = file.read(FILE_BYTES_MAX + 1)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "its name cannot be used"
         raise UsageFault(
