@@ -34,8 +34,6 @@ from hashrange.toolkit.prices import TABLE_CLASSES, read_prices
 if TYPE_CHECKING:
     from hashrange.toolkit.target import Target
 
-__all__ = ["build_parser", "run"]
-
 MEASURED = {
     "--item-size": "item_size",
     "--gsi-count": "gsi_count",
