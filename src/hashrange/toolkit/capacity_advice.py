@@ -26,7 +26,7 @@ PEAK_TO_AVERAGE_MAX = 10
 SMALL_DIFFERENCE_USD = 5.0
 """Modes whose costs differ by less in a month are as good as one another, so that the one without units wins."""
 WRITE_WEIGHT = 5
-"""A write unit costs as much as this many read units, in all modes."""
+"""A write unit costs about as much as this many read units, in all modes."""
 
 ByMode = dict[str, ModeCost]
 
