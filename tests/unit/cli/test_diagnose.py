@@ -158,6 +158,11 @@ def plant_throttling(world: World) -> None:
             world.query("starved", "kind", "a")
     world.database.clock.resume()
 
+    world.create("limited")
+    limit = Fault("throttle", table="limited", exception="RequestLimitExceeded", reason="AccountLimitExceeded")
+    with world.database.faults.during(limit), pytest.raises(ClientError, match="RequestLimitExceeded"):
+        world.put("limited", "one")
+
 
 def plant_in_items(world: World) -> None:
     """Faults that a sample of the items, or the description, shows."""
@@ -193,6 +198,7 @@ def plant_conflicts(world: World) -> None:
     ("table", "faults"),
     [
         ("throttled", {"throttling": "1 write event of the table was throttled."}),
+        ("limited", {"throttling": "1 write event of the table was throttled."}),
         ("starved", {"throttling": "1 read event of the index by-kind was throttled."}),
         ("capped", {"throttling": "1 write event of the table was throttled."}),
         (
@@ -228,6 +234,18 @@ def test_a_planted_fault_is_found(table: str, faults: dict[str, str], hours: Wor
 
 
 @pytest.mark.parametrize(
+    ("table", "cause"),
+    [
+        ("throttled", "More units were asked for than are provisioned, and the burst was used up."),
+        ("capped", "The on-demand maximum that the table or index was given was reached."),
+        ("limited", "The account's quota for a table was reached."),
+    ],
+)
+def test_the_limit_that_was_met_is_the_cause(table: str, cause: str, hours: World, capsys: Printed) -> None:
+    assert hours.diagnose(table, capsys, "--sample", "0")["throttling"]["cause"] == cause
+
+
+@pytest.mark.parametrize(
     ("table", "check"),
     [
         ("exported", "scans"),  # 120 Scans in one hour are an export
@@ -249,13 +267,13 @@ def days() -> Iterator[World]:
         world = World(database)
         for name in ("healthy", "unused"):
             world.create(name, "kind")
-            for number in range(200):
+            for number in range(30):
                 world.put(name, f"{number}", kind=f"{number}")
         database.clock.advance((DAYS - 1) * DAY)
         world.create("young", "kind")
         world.client.update_contributor_insights(TableName="healthy", ContributorInsightsAction="ENABLE")
         for name in ("healthy", "unused", "young"):
-            for number in range(200):
+            for number in range(30):
                 world.client.get_item(TableName=name, Key={"pk": {"S": f"{number}"}}, ConsistentRead=True)
                 world.put(name, f"{number}", 200, kind=f"{number}")
         world.query("healthy", "kind", "1")
@@ -271,7 +289,7 @@ def test_a_healthy_table_has_no_faults(days: World, capsys: Printed) -> None:
 def test_an_index_that_is_not_read_is_found(days: World, capsys: Printed) -> None:
     seen = found(days.diagnose("unused", capsys))
     assert seen == {
-        "unused indexes": "The index by-kind has not been read for 14 days, and its writes took 200 units.",
+        "unused indexes": "The index by-kind has not been read for 14 days, and its writes took 30 units.",
     }
 
 
