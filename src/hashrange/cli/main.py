@@ -2,8 +2,8 @@
 one sentence and an exit code.
 
 Exit codes: 0 done; 1 the command failed, or a check found faults; 2 the command line, a setting, or a file or
-folder that one of them names is wrong; 129, 130 and 143 ended by SIGHUP, SIGINT and SIGTERM; 141 nobody reads the
-output.
+folder that one of them names is wrong; 3 `apply` left something out, or `diagnose` found something; 129,
+130 and 143 ended by SIGHUP, SIGINT and SIGTERM; 141 nobody reads the output.
 Only the chosen command's file is imported: `hashrange serve` must be ready in 150 ms.
 """
 
