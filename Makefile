@@ -52,7 +52,7 @@ $(RUN_READY): requirements.txt pyproject.toml | .venv/bin/python
 ifeq ($(UV),)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --only-binary :all: --require-hashes -r requirements.txt
 else
-	$(UV) pip install --quiet --python $(BIN)/python --only-binary :all: --require-hashes -r requirements.txt
+	$(UV) pip install --no-config --quiet --python $(BIN)/python --only-binary :all: --require-hashes -r requirements.txt
 endif
 	@$(BIN)/python -c "import pathlib, sysconfig; pathlib.Path(sysconfig.get_path('purelib'), 'hashrange.pth').write_text('$(CURDIR)/src\n')"
 	@touch $@
@@ -61,7 +61,7 @@ $(DEV_READY): requirements-dev.txt $(RUN_READY)
 ifeq ($(UV),)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --only-binary :all: --require-hashes -r requirements-dev.txt
 else
-	$(UV) pip install --quiet --python $(BIN)/python --only-binary :all: --require-hashes -r requirements-dev.txt
+	$(UV) pip install --no-config --quiet --python $(BIN)/python --only-binary :all: --require-hashes -r requirements-dev.txt
 endif
 	@touch $@
 

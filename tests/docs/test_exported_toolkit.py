@@ -24,7 +24,7 @@ from tests.docs.pages import examples_of
 from tests.unit.testing.suites import SOURCE
 
 COMMAND_OF = {"table-design.sh": "design", "capacity-calculator.sh": "capacity", "scan-table.sh": "scan"}
-LATER = {"capacity", "scan"}
+LATER = {"scan"}
 """Commands that scripts need and that do not exist yet. One that exists is removed here, in SKILL.md and in
 docs/toolkit.md.
 """

@@ -2,8 +2,8 @@
 one sentence and an exit code.
 
 Exit codes: 0 done; 1 the command failed, or a check found faults; 2 the command line, a setting, or a file or
-folder that one of them names is wrong; 129, 130 and 143 ended by SIGHUP, SIGINT and SIGTERM; 141 nobody reads the
-output.
+folder that one of them names is wrong; 3 `apply` left something out, or `diagnose` found something; 129,
+130 and 143 ended by SIGHUP, SIGINT and SIGTERM; 141 nobody reads the output.
 Only the chosen command's file is imported: `hashrange serve` must be ready in 150 ms.
 """
 
@@ -34,6 +34,8 @@ COMMANDS = {
     "design": "design a table, for CloudFormation, CDK, Terraform or at once",
     "apply": "create and change tables as a template says, of CloudFormation, SAM, the CDK or Terraform",
     "model": "check, run and draw a model of tables, items and access patterns",
+    "capacity": "compute units and monthly cost of a table in each mode",
+    "diagnose": "tell what is wrong with a table, why, and what helps",
     "toolkit": "write scripts, templates and references for DynamoDB into a folder",
     "mcp": "serve a running server's tables as tools for language models",
     "doctor": "tell whether a server starts here, and whether clients reach it",

@@ -15,6 +15,14 @@ GAP = "  "
 CELL_COLUMNS_MIN = 4
 """Columns that a cell keeps however narrow the terminal is."""
 
+
+class Amount(float):
+    """A number that tables and CSV show with two decimals."""
+
+    def __str__(self) -> str:
+        return f"{float(self):.2f}"
+
+
 OutputRow = dict[str, Any]
 """Name of a column → value: text, a number, a boolean, None, or lists and dicts of these."""
 
@@ -33,12 +41,16 @@ def require_form(form: str) -> None:
 def show_records(names: Sequence[str], records: Sequence[OutputRow], form: str) -> None:
     """Print records with these columns on standard output, in one of FORMS."""
     if form == "json":
-        text = json.dumps([{name: record.get(name) for name in names} for record in records], indent=2)
-        say_unfolded(*map(escape_json, text.split("\n")))
+        show_json([{name: record.get(name) for name in names} for record in records])
     elif form == "csv":
         say_unfolded(*map(_csv_line, [names, *([_cell(record.get(name)) for name in names] for record in records)]))
     else:
         say_unfolded(*table_lines(names, records, columns_of(sys.stdout)))
+
+
+def show_json(value: Any) -> None:
+    """Print a value as JSON on standard output."""
+    say_unfolded(*map(escape_json, json.dumps(value, indent=2).split("\n")))
 
 
 def table_lines(names: Sequence[str], records: Sequence[OutputRow], columns: int | None) -> Iterator[str]:
@@ -50,9 +62,8 @@ def table_lines(names: Sequence[str], records: Sequence[OutputRow], columns: int
     if columns is not None:
         while sum(widths) + len(GAP) * (len(widths) - 1) > columns and max(widths) > CELL_COLUMNS_MIN:
             widths[widths.index(max(widths))] -= 1
-    are_numbers = [
-        bool(records) and all(isinstance(record.get(name), int | float) for record in records) for name in names
-    ]
+    values = [[record.get(name) for record in records if record.get(name) is not None] for name in names]
+    are_numbers = [bool(column) and all(isinstance(one, int | float) for one in column) for column in values]
     for row in [list(names), *rows]:
         cells = [_cell_lines(*one) for one in zip(row, widths, strict=True)]
         for number in range(max(map(len, cells))):
