@@ -47,7 +47,8 @@ else
 	$(UV) venv --quiet --allow-existing --python '>=3.11' .venv
 endif
 
-# What serving needs, and no more.
+# What serving needs, and no more. Without its settings, uv does not read the constraints that the lock was made with,
+# which it refuses beside hashes.
 $(RUN_READY): requirements.txt pyproject.toml | .venv/bin/python
 ifeq ($(UV),)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --only-binary :all: --require-hashes -r requirements.txt
