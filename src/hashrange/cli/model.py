@@ -60,16 +60,18 @@ def run(words: list[str]) -> int:
     from hashrange.toolkit.models.drawing import draw_model
     from hashrange.toolkit.models.files import require_new, write_new_file
     from hashrange.toolkit.models.lint import find
+    from hashrange.toolkit.prices import read_prices
 
+    prices = read_prices(options.prices, None)
     for path in filter(None, (options.page, options.workbench_target)):
         require_new(path)
     if options.workbench_target is not None:
         write_workbench(document, options.workbench_target)
     model_run = run_somewhere(document, options)
     findings = find(document, model_run)
-    show_report(document, model_run, findings, options.output)
+    show_report(document, model_run, findings, prices, options.output)
     if options.page is not None:
-        write_new_file(options.page, draw_model(document, model_run, findings))
+        write_new_file(options.page, draw_model(document, model_run, findings, prices))
         complain(f"The model is drawn in {options.page}.")
     return FOUND if any(one.level != "note" for one in findings) else DONE
 
@@ -182,6 +184,9 @@ def build_parser() -> CommandParser:
     )
     parser.add_argument("--html", dest="page", metavar="FILE", help="Draw the item collections as an HTML page.")
     parser.add_argument("--keep", dest="is_kept", action="store_true", help="Leave the tables at the endpoint.")
+    parser.add_argument(
+        "--prices", metavar="DATE", help="Price table, as of `hashrange capacity`, or a file. [the newest]"
+    )
     add_form(parser)
     add_target(parser, is_changing=True, endpoint_help="Where the tables are made. [a server of the command's own]")
     return parser

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from hashrange.toolkit.models.estimate import Estimate
     from hashrange.toolkit.models.finding import ModelFinding
     from hashrange.toolkit.models.running import ModelRun
+    from hashrange.toolkit.prices import Prices
 
 PATTERN_COLUMNS = ("pattern", "operation", "index", "items", "expected", "requests", "read units", "vector bytes")
 ESTIMATE_COLUMNS = (
@@ -28,16 +29,20 @@ ESTIMATE_COLUMNS = (
     "million writes/month",
     "GB",
     "vector bytes/s",
+    "USD/month",
 )
 COLOURS: dict[str, Colour] = {"wrong": "red", "advice": "yellow", "note": "cyan"}
 
 
-def show_report(document: "SchemaDocument", run: "ModelRun", findings: "Sequence[ModelFinding]", form: str) -> None:
+def show_report(
+    document: "SchemaDocument", run: "ModelRun", findings: "Sequence[ModelFinding]", prices: "Prices", form: str
+) -> None:
     """Print what there is to tell of a model, in one of the forms of `--output`."""
     # Imported here: a command's help does not need it.
-    from hashrange.toolkit.models.estimate import estimate
+    from hashrange.toolkit.models.estimate import estimate, monthly_usd, told_prices
 
-    patterns, estimates = list(pattern_rows(run)), list(estimate_rows(list(estimate(document))))
+    costs, priced_by = monthly_usd(document, prices), told_prices(document, prices)
+    patterns, estimates = list(pattern_rows(run)), list(estimate_rows(list(estimate(document)), costs))
     if form == "json":
         told = {
             "model": document.name,
@@ -46,6 +51,7 @@ def show_report(document: "SchemaDocument", run: "ModelRun", findings: "Sequence
             "accessPatterns": patterns,
             "findings": [one._asdict() for one in findings],
             "capacity": estimates,
+            "prices": priced_by,
         }
         say_unfolded(*map(escape_json, json.dumps(told, indent=2).split("\n")))
         return
@@ -60,7 +66,11 @@ def show_report(document: "SchemaDocument", run: "ModelRun", findings: "Sequence
         say("")
     shown = [one for one in ESTIMATE_COLUMNS if any(row[one] for row in estimates) or one in ESTIMATE_COLUMNS[:2]]
     show_records(shown, estimates, form)
-    say("", f"{count(run.item_count, 'sample item')} in {run.write_units:g} write units.")
+    say(
+        "",
+        f"On demand, that costs {sum(costs):,.2f} USD in a month ({priced_by}). `hashrange capacity` compares modes.",
+        f"{count(run.item_count, 'sample item')} in {run.write_units:g} write units.",
+    )
 
 
 def pattern_rows(run: "ModelRun") -> Iterator[OutputRow]:
@@ -80,9 +90,9 @@ def pattern_rows(run: "ModelRun") -> Iterator[OutputRow]:
         yield dict(zip(PATTERN_COLUMNS, values, strict=True))
 
 
-def estimate_rows(estimates: "Sequence[Estimate]") -> Iterator[OutputRow]:
-    """A record for each table and index."""
-    for one in estimates:
+def estimate_rows(estimates: "Sequence[Estimate]", costs: Sequence[float]) -> Iterator[OutputRow]:
+    """A record for each table and index, of which each has its cost."""
+    for one, cost in zip(estimates, costs, strict=True):
         values = (
             one.table,
             one.index_name,
@@ -92,6 +102,7 @@ def estimate_rows(estimates: "Sequence[Estimate]") -> Iterator[OutputRow]:
             round(one.million_writes, 3),
             round(one.storage_gb, 3),
             one.vector_write_bytes,
+            round(cost, 2),
         )
         yield dict(zip(ESTIMATE_COLUMNS, values, strict=True))
 

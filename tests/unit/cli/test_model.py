@@ -63,6 +63,8 @@ def test_the_command_runs_a_model_on_a_server_of_its_own(written: Written) -> No
     assert [one["rule"] for one in told["findings"]] == ["one-table"]
     table, index = told["capacity"]
     assert (table["index"], table["reads/s"], table["writes/s"], index["index"]) == ("", 80, 21, "GSI1")
+    assert table["USD/month"] == pytest.approx(80 * 2.628 * 0.125 + 21 * 2.628 * 0.625, abs=0.01)
+    assert told["prices"] == "us-east-1 2026-11, unconfirmed"
 
 
 def test_findings_are_told_and_counted_by_the_exit_code(written: Written, capsys: Printed) -> None:

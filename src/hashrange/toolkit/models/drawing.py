@@ -12,7 +12,7 @@ from string import Template
 from typing import NamedTuple
 
 from hashrange.toolkit.models.document import AccessPattern, ModelIndex, ModelTable, SchemaDocument
-from hashrange.toolkit.models.estimate import Estimate, estimate
+from hashrange.toolkit.models.estimate import Estimate, estimate, monthly_usd, told_prices
 from hashrange.toolkit.models.finding import ModelFinding
 from hashrange.toolkit.models.running import ModelRun, PatternRun
 from hashrange.toolkit.models.sample_items import (
@@ -25,6 +25,7 @@ from hashrange.toolkit.models.sample_items import (
     sort_names,
     table_items,
 )
+from hashrange.toolkit.prices import Prices
 
 SKELETON = "drawing.html"
 COLOURS = 8
@@ -38,8 +39,9 @@ class HeldItem(NamedTuple):
     held: Attributes
 
 
-def draw_model(document: SchemaDocument, run: ModelRun, findings: Sequence[ModelFinding]) -> str:
+def draw_model(document: SchemaDocument, run: ModelRun, findings: Sequence[ModelFinding], prices: Prices) -> str:
     """The text of the page."""
+    costs = monthly_usd(document, prices)
     skeleton = Template(files(__package__).joinpath(SKELETON).read_text(encoding="utf-8"))
     return skeleton.substitute(
         title=escape(document.name),
@@ -47,7 +49,8 @@ def draw_model(document: SchemaDocument, run: ModelRun, findings: Sequence[Model
         legend="".join(_legend(document)),
         patterns="".join(_pattern_rows(document, run)),
         findings="".join(map(_finding_line, findings)) or "<li>There is nothing to tell of this design.</li>",
-        estimates="".join(map(_estimate_row, estimate(document))),
+        estimates="".join(map(_estimate_row, estimate(document), costs)),
+        prices=escape(told_prices(document, prices)),
         collections="".join(part for table in document.tables for part in _table_parts(document, table)),
     )
 
@@ -111,10 +114,10 @@ def _finding_line(finding: ModelFinding) -> str:
     )
 
 
-def _estimate_row(one: Estimate) -> str:
+def _estimate_row(one: Estimate, cost: float) -> str:
     numbers = [one.read_units, one.write_units, one.million_reads, one.million_writes]
     cells = "".join(f'<td class="number">{number:,.1f}</td>' for number in numbers)
-    stored = f'<td class="number">{one.storage_gb:,.3f}</td>'
+    stored = f'<td class="number">{one.storage_gb:,.3f}</td><td class="number">{cost:,.2f}</td>'
     return f"<tr><td>{escape(one.table)}</td><td>{escape(one.index_name)}</td>{cells}{stored}</tr>\n"
 
 

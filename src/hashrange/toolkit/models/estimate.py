@@ -2,7 +2,8 @@
 the document's own figures: requests and writes per second, sizes and numbers of items.
 
 It takes the size of an item for that of its entries, so what is said of an index with a smaller projection is the most
-that it can be. A write counts in each index that can hold the item. Source: developer guide, capacity units.
+that it can be. A write counts in each index that can hold the item. Requests of vector indexes have no price in price
+tables, so their cost is that of storage. Source: developer guide, capacity units.
 """
 
 import math
@@ -11,6 +12,7 @@ from typing import NamedTuple
 
 from hashrange.toolkit.models.document import AccessPattern, Entity, ModelTable, SchemaDocument
 from hashrange.toolkit.models.sample_items import key_attribute_names
+from hashrange.toolkit.prices import TABLE_CLASSES, Prices
 
 READ_UNIT_BYTES, WRITE_UNIT_BYTES = 4096, 1024
 OVERHEAD_BYTES = 100
@@ -18,6 +20,7 @@ OVERHEAD_BYTES = 100
 VECTOR_NUMBER_BYTES = 4
 GB_BYTES, MILLION = 1 << 30, 1_000_000
 MONTH_HOURS = 730
+INFREQUENT_ACCESS = "STANDARD_INFREQUENT_ACCESS"
 SECONDS_PER_HOUR = 3600
 
 
@@ -63,6 +66,27 @@ def estimate(document: SchemaDocument) -> Iterator[Estimate]:
             written = sum(one.writes_per_second * max(WRITE_UNIT_BYTES, size + one.item_bytes) for one in holding)
             stored = sum(one.item_count * (size + one.item_bytes) for one in holding)
             yield Estimate(table.table_name, vector.index_name, 0.0, 0.0, stored, written)
+
+
+def monthly_usd(document: SchemaDocument, prices: Prices) -> list[float]:
+    """What each estimate costs in a month on demand, in USD, nothing being free. Raises UsageFault."""
+    classes = {table.table_name: table.table_class for table in document.tables}
+    costs = []
+    for one in estimate(document):
+        figures = prices.of_class(TABLE_CLASSES[classes[one.table] == INFREQUENT_ACCESS])
+        units = one.million_reads * figures.million_reads + one.million_writes * figures.million_writes
+        costs.append(units + one.storage_gb * figures.storage_gb_month)
+    return costs
+
+
+def told_prices(document: SchemaDocument, prices: Prices) -> str:
+    """Region and date of the prices of `monthly_usd`, as they stand beside a cost."""
+    paths = [
+        f"{TABLE_CLASSES[table.table_class == INFREQUENT_ACCESS]}.{figure}"
+        for table in document.tables
+        for figure in ("million_reads", "million_writes", "storage_gb_month")
+    ]
+    return prices.told(is_unconfirmed=prices.is_unconfirmed(*paths))
 
 
 def _estimate_of(document: SchemaDocument, table: ModelTable, index: str, entities: list[Entity]) -> Estimate:

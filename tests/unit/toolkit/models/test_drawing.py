@@ -8,6 +8,7 @@ from hashrange.toolkit.models.document import SchemaDocument
 from hashrange.toolkit.models.drawing import draw_model, request_text
 from hashrange.toolkit.models.lint import find
 from hashrange.toolkit.models.running import run_model
+from hashrange.toolkit.prices import read_prices
 from hashrange.toolkit.target import Target
 from tests.unit.toolkit.models.documents import NOTES, SHOP, changed, read
 
@@ -44,7 +45,7 @@ class Page(HTMLParser):
 
 def drawn(target: Target, document: SchemaDocument) -> tuple[str, Page]:
     run = run_model(target, document, is_kept=False, waits=False)
-    text = draw_model(document, run, find(document, run))
+    text = draw_model(document, run, find(document, run), read_prices("2024-10", None))
     page = Page(text)
     assert page.open == []
     return text, page

@@ -1,0 +1,30 @@
+"""What a model's units and bytes cost in a month."""
+
+import pytest
+
+from hashrange.toolkit.models.estimate import estimate, monthly_usd, told_prices
+from hashrange.toolkit.prices import read_prices
+from tests.unit.toolkit.models.documents import changed, read
+
+PRICES = read_prices("2024-10", None)
+
+
+def test_units_and_storage_cost_what_the_price_table_says() -> None:
+    """80 read units and 21 write units a second are 210.24 and 55.188 millions in 730 hours."""
+    document = read(changed({}))
+    table, index = estimate(document)
+    assert (table.read_units, table.write_units, table.storage_bytes) == (80, 21, 16_300_000)
+    costs = monthly_usd(document, PRICES)
+    assert costs[0] == pytest.approx(210.24 * 0.25 + 55.188 * 1.25 + 16_300_000 / (1 << 30) * 0.25)
+    assert costs[1] == pytest.approx(index.million_reads * 0.25 + index.million_writes * 1.25 + index.storage_gb * 0.25)
+    assert told_prices(document, PRICES) == "us-east-1 2024-10"
+
+
+def test_another_table_class_has_other_prices() -> None:
+    document = read(changed({"tables/0/TableClass": "STANDARD_INFREQUENT_ACCESS"}))
+    figures = PRICES.of_class("infrequent-access")
+    table, _ = estimate(document)
+    units = table.million_reads * figures.million_reads + table.million_writes * figures.million_writes
+    assert monthly_usd(document, PRICES)[0] == pytest.approx(units + table.storage_gb * figures.storage_gb_month)
+    assert figures.million_reads != PRICES.figures.standard.million_reads
+    assert told_prices(document, PRICES) == "us-east-1 2024-10, unconfirmed"
