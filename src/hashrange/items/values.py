@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 from hashrange.errors import Malformed, NestingFault, RequestFault, ValidationException
 from hashrange.items.binary import decode_base64
-from hashrange.items.numbers import measure_number, normalize_number
+from hashrange.items.numbers import is_canonical_number, measure_number, normalize_number
 from hashrange.items.sets import canonical_binary_set, canonical_number_set, canonical_string_set, check_members
 from hashrange.items.sizes import CONTAINER_BYTES, MEMBER_BYTES
 from hashrange.items.steps import FEW_MEMBERS, walk
@@ -66,9 +66,14 @@ def check_values(values: dict[str, Any]) -> dict[str, Value]:
     members = values.items()
     for token, value in members if len(members) <= FEW_MEMBERS else walk(members):
         if value.__class__ is dict and len(value) == 1:
-            text = value.get("S")
-            if text.__class__ is str and text.isascii():
-                continue
+            if "S" in value:
+                text = value["S"]
+                if text.__class__ is str and text.isascii():
+                    continue
+            elif "N" in value:
+                number = value["N"]
+                if number.__class__ is str and is_canonical_number(number):
+                    continue
         try:
             canonical, _ = check_value(value)
         except ValidationException as fault:
