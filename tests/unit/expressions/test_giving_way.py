@@ -118,9 +118,7 @@ def chain(keyword: str, terms: int) -> str:
 
 @pytest.mark.parametrize("keyword", ["AND", "OR"])
 @pytest.mark.parametrize("terms", [1, 2, UNCOUNTED_COMPARISONS_MAX])
-def test_a_few_comparisons_with_scalars_take_no_looks_of_their_own(
-    terms: int, keyword: str, looks: list[None]
-) -> None:
+def test_a_few_comparisons_with_scalars_take_no_looks_of_their_own(terms: int, keyword: str, looks: list[None]) -> None:
     values = {":n": {"N": "1"}}
     condition = compile_condition("FilterExpression", chain(keyword, terms), None, values)
     looks.clear()
