@@ -11,7 +11,7 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from hashrange.errors import KeyFault, ValidationException
+from hashrange.errors import KeyFault, NestingFault, ValidationException
 from hashrange.expressions.condition import CompiledCondition
 from hashrange.expressions.parameters import NO_VALUES
 from hashrange.expressions.update import CompiledUpdate
@@ -32,7 +32,7 @@ from hashrange.operations.items.action_plans import (
 )
 from hashrange.operations.items.conditions import check_key_paths
 from hashrange.operations.items.expression_members import PUT_OR_DELETE_ITEM, UPDATE_ITEM, check_operation_parameters
-from hashrange.operations.items.nesting_checks import check_map, check_return_values
+from hashrange.operations.items.nesting_checks import check_before_depth, check_return_values
 from hashrange.operations.items.write_expressions import (
     UNCONDITIONAL,
     ExpressionsRequest,
@@ -106,7 +106,11 @@ def requested_action(
     known = known_expressions(request, update_text) if legacy is None else None
     if known is None:
         check_operation_parameters(request, UPDATE_ITEM if kind == "update" else PUT_OR_DELETE_ITEM)
-    item, size_bytes = check_map(rules, request, attributes, return_values)
+    try:
+        item, size_bytes = check_item(attributes)
+    except NestingFault:
+        check_before_depth(rules, request, return_values)
+        raise
     if return_values is not None:
         check_return_values(return_values)
     if kind != "put":

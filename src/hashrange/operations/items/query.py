@@ -34,9 +34,9 @@ from hashrange.operations.items.expression_members import QUERY, check_operation
 from hashrange.operations.items.projections import (
     check_attributes_to_get,
     check_select,
+    fetched_projection,
     fetches_items,
     requested_projection,
-    returned_projection,
 )
 from hashrange.operations.items.read_page import Wanted, check_start_values, read_reply, requested_source
 from hashrange.operations.lookup import find_active_table
@@ -125,7 +125,7 @@ def query(scope: Scope, request: QueryRequest, meter: Meter) -> Soon[Reply]:
 
     is_count = request.Select == "COUNT"
     fetches = fetches_items(request, source, asked.projection, asked.filter)
-    returned = returned_projection(request, source, asked.projection, fetches=fetches)
+    returned = fetched_projection(request, source, asked.projection) if fetches else asked.projection
     wanted = Wanted(table, source, consistent, asked.filter, asked.values, returned, is_count, fetches)
     return read_reply(scope, wanted, span, request.Limit, request.TableName, meter)
 
@@ -209,7 +209,7 @@ def _compile_legacy(request: QueryRequest) -> _Asked:
 def _terms(key_condition: CompiledKeyCondition, values: dict[str, Value]) -> list[KeyTerm]:
     """Terms of the key condition, with values instead of tokens."""
     return [
-        KeyTerm(name, operator, tuple([values[token] for token in tokens]))
+        KeyTerm(name, operator, tuple(map(values.__getitem__, tokens)))
         for name, operator, tokens in key_condition.terms
     ]
 
