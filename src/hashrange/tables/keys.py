@@ -107,7 +107,7 @@ def _one_attribute(keys: KeySchema) -> KeyFunctions:
         return key(scalar)
 
     def key(scalar: str) -> Key:
-        if not 0 < len(scalar) <= _PARTITION_SURELY_SHORT:
+        if not scalar or len(scalar) > _PARTITION_SURELY_SHORT:
             check_key_value(name, key_type, scalar, is_partition=True)
         return encode_partition_key(key_type, scalar)  # type: ignore[return-value]  # Key() would cost a call
 
@@ -150,9 +150,9 @@ def _two_attributes(keys: KeySchema) -> KeyFunctions:  # noqa: C901 - a function
         return key(scalar, sort_scalar)
 
     def key(scalar: str, sort_scalar: str) -> Key:
-        if not 0 < len(scalar) <= _PARTITION_SURELY_SHORT:
+        if not scalar or len(scalar) > _PARTITION_SURELY_SHORT:
             check_key_value(name, key_type, scalar, is_partition=True)
-        if not 0 < len(sort_scalar) <= _SORT_SURELY_SHORT:
+        if not sort_scalar or len(sort_scalar) > _SORT_SURELY_SHORT:
             check_key_value(sort_name, sort_type, sort_scalar, is_partition=False)
         if are_texts:
             return encode_texts(scalar, sort_scalar)  # type: ignore[return-value]  # Key() would cost a call
