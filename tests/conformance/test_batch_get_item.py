@@ -185,14 +185,18 @@ def test_one_megabyte_of_one_partition_fits(sorted_table: DataTable) -> None:
     pk, other = fresh_key(), fresh_key()
     mega = 1024 * 1024
     sizes = [ITEM_MAX_BYTES, ITEM_MAX_BYTES, mega - 2 * ITEM_MAX_BYTES + 1, mega - 2 * ITEM_MAX_BYTES]
-    items = [sized(pk | {"sk": text(str(position))}, size) for position, size in enumerate(sizes)]
-    items.append(other | {"sk": text("x")})
-    write(sorted_table, *map(put, items))
+    one, two, over, three = [sized(pk | {"sk": text(str(place))}, size) for place, size in enumerate(sizes)]
+    late = sized(pk | {"sk": text("late")}, 20)
+    first, last = (sized(other | {"sk": text(sort)}, ITEM_MAX_BYTES) for sort in ("first", "last"))
+    items = [first, one, two, over, last, three, late]
+    write(sorted_table, *map(put, items[:4]))
+    write(sorted_table, *map(put, items[4:]))
     keys = [{"pk": item["pk"], "sk": item["sk"]} for item in items]
-    asked = {sorted_table.name: {"Keys": keys, "ConsistentRead": True}}
+    missing = pk | {"sk": text("missing")}
+    asked = {sorted_table.name: {"Keys": [missing, *keys], "ConsistentRead": True}}
     reply = sorted_table.ask("BatchGetItem", RequestItems=asked)
-    assert reply["Responses"][sorted_table.name] == [item for position, item in enumerate(items) if position != 2]
-    assert reply["UnprocessedKeys"] == {sorted_table.name: {"Keys": [keys[2]], "ConsistentRead": True}}
+    assert reply["Responses"][sorted_table.name] == [first, one, two, last, three]
+    assert reply["UnprocessedKeys"] == {sorted_table.name: {"Keys": [keys[3], keys[6]], "ConsistentRead": True}}
 
 
 # --- figures --------------------------------------------------------------------------------------

@@ -45,16 +45,19 @@ number_order = Decimal
 """Converts canonical text to a value that sorts and compares as the number does. 0.15 µs."""
 
 
+def is_canonical_number(text: str) -> bool:
+    """True if the text is a number, and canonical. 0.1–0.3 µs."""
+    return len(text) <= _SHORT and (
+        (text.isdigit() and text[0] != "0" and text.isascii()) or _is_canonical(text) is not None
+    )
+
+
 def normalize_number(text: str) -> str:
     """The canonical text of a number; the same object if `text` is canonical. 0.1–0.4 µs for common numbers.
 
     Raises NumberFault, or Malformed for text that is not Unicode.
     """
-    if len(text) <= _SHORT and (
-        (text.isdigit() and text[0] != "0" and text.isascii()) or _is_canonical(text) is not None
-    ):
-        return text
-    return _normalize(text)
+    return text if is_canonical_number(text) else _normalize(text)
 
 
 def measure_number(text: str) -> tuple[str, int]:
@@ -215,7 +218,7 @@ def _out_of_range(text: str, exponent: int, fraction_digits: int, first_exponent
 def number_size_bytes(canonical: str) -> int:
     """DynamoDB size: 1 byte, 1 per two significant digits (rounded up) on each side of the point, 1 if negative."""
     if canonical.isdigit():
-        return 1 + (len(canonical.rstrip("0")) + 1) // 2
+        return (len(canonical.rstrip("0")) + 3) >> 1
     size_bytes = 1
     if canonical[0] == "-":
         size_bytes = 2

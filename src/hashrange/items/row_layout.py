@@ -38,6 +38,7 @@ the item's size differs, or one row is None.
 ROW_SIZE = slice(1, ROW_HEADER_BYTES)
 """Where a row has the DynamoDB size of its item."""
 
+_HEADER = slice(ROW_HEADER_BYTES)
 _JSON = slice(ROW_HEADER_BYTES, None)
 _from_bytes = int.from_bytes
 _size_of_whole = Struct(">xI").unpack_from
@@ -116,22 +117,15 @@ def _other_json(row: Row) -> bytes:
 
 def is_same_item(one: Row | None, other: Row | None) -> bool:
     """True if both rows hold the same item, or both are None. 0.1 µs."""
-    if one == other:
-        return True
-    if one is None or other is None or one[0] == other[0] == PLAIN_VERSION:
-        return False
-    return _has_same_item(one, other)
+    return one == other or row_difference(one, other) == LAYOUT
 
 
 def row_difference(old: Row | None, new: Row | None) -> int:
     """How two unequal rows differ: LAYOUT, ITEM or STATISTICS. 0.2 µs."""
     if old is None or new is None:
         return STATISTICS
-    if (old[0] != PLAIN_VERSION or new[0] != PLAIN_VERSION) and _has_same_item(old, new):
-        return LAYOUT
-    return ITEM if old[ROW_SIZE] == new[ROW_SIZE] else STATISTICS
-
-
-def _has_same_item(one: Row, other: Row) -> bool:
-    """True if both rows, which differ, hold the same item in another packing."""
-    return one[ROW_SIZE] == other[ROW_SIZE] and one[0] != other[0] and row_json(one) == row_json(other)
+    if old[_HEADER] == new[_HEADER]:
+        return ITEM
+    if old[ROW_SIZE] != new[ROW_SIZE]:
+        return STATISTICS
+    return LAYOUT if row_json(old) == row_json(new) else ITEM

@@ -50,9 +50,13 @@ def value_change_bytes(old: Value, new: Value) -> int:
         return 0
     if "L" in old and "L" in new:
         return _list_change_bytes(old["L"], new["L"])
-    before, after = old.get("M"), new.get("M")
-    if before is None or after is None:
-        return value_size_bytes(new) - value_size_bytes(old)
+    if "M" in old and "M" in new:
+        return _map_change_bytes(old["M"], new["M"])
+    return value_size_bytes(new) - value_size_bytes(old)
+
+
+def _map_change_bytes(before: Item, after: Item) -> int:
+    """Bytes by which the map `after` is larger than `before`."""
     change_bytes = 0
     kept_count = 0
     for name, value in walk(after.items()):
@@ -98,11 +102,12 @@ def _count_same(before: list[Value], after: list[Value]) -> int:
 def value_size_bytes(value: Value) -> int:
     """Bytes of one value, without its name."""
     if "S" in value:
-        return text_size_bytes(value["S"])
+        text = value["S"]
+        return len(text) if text.isascii() else len(text.encode())
+    if "N" in value:
+        return number_size_bytes(value["N"])
     ((type_name, content),) = value.items()
     match type_name:
-        case "N":
-            return number_size_bytes(content)
         case "B":
             return binary_size_bytes(content)
         case "BOOL" | "NULL":

@@ -8,14 +8,15 @@ Source: service behaviour, captures to Oct 2026.
 """
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any, NoReturn
 
 from hashrange.errors import Malformed, NestingFault, RequestFault, ValidationException
 from hashrange.items.binary import decode_base64
-from hashrange.items.numbers import measure_number, normalize_number
+from hashrange.items.numbers import is_canonical_number, measure_number, normalize_number
 from hashrange.items.sets import canonical_binary_set, canonical_number_set, canonical_string_set, check_members
 from hashrange.items.sizes import CONTAINER_BYTES, MEMBER_BYTES
-from hashrange.items.steps import FEW_MEMBERS, walk
+from hashrange.items.steps import FEW_MEMBERS, PIECE_MEMBERS, spend, walk
 from hashrange.items.types import SET_TYPES, Item, Value
 from hashrange.limits import ATTRIBUTE_NAME_MAX_BYTES, NESTING_LEVELS_MAX, NESTING_LEVELS_READ_MAX
 from hashrange.messages import values as say
@@ -66,9 +67,14 @@ def check_values(values: dict[str, Any]) -> dict[str, Value]:
     members = values.items()
     for token, value in members if len(members) <= FEW_MEMBERS else walk(members):
         if value.__class__ is dict and len(value) == 1:
-            text = value.get("S")
-            if text.__class__ is str and text.isascii():
-                continue
+            if "S" in value:
+                text = value["S"]
+                if text.__class__ is str and text.isascii():
+                    continue
+            elif "N" in value:
+                number = value["N"]
+                if number.__class__ is str and is_canonical_number(number):
+                    continue
         try:
             canonical, _ = check_value(value)
         except ValidationException as fault:
@@ -110,44 +116,79 @@ NAME_SURELY_SHORT = ATTRIBUTE_NAME_MAX_BYTES // 4
 
 # C901: the hot path: a branch for each type, without calls
 def _walk_attributes(attributes: Any, level: int) -> tuple[dict[str, Value], int]:  # noqa: C901
-    """Canonical attributes of an item or map, and their size in bytes. `level`: count of lists and maps around them."""
+    """Canonical attributes of an item or map, and their size in bytes. `level`: count of lists and maps around them.
+
+    Names and texts are checked and counted together at the end. Faults still have the order of the request: a fault of
+    a value is raised after those of the names up to it.
+    """
     if attributes.__class__ is not dict:
         raise Malformed
     if level >= NESTING_LEVELS_MAX and attributes:
         raise _nesting_fault(attributes)
+    if level or len(attributes) > FEW_MEMBERS:
+        if len(attributes) > PIECE_MEMBERS:
+            return _walk_pieces(attributes, level)
+        spend(len(attributes) + 1)
     size_bytes = 0
     changed: dict[str, Value] | None = None
-    members = attributes.items()
-    for name, value in members if not level and len(members) <= FEW_MEMBERS else walk(members):
-        if not 0 < len(name) <= NAME_SURELY_SHORT:
-            if level and not name:
-                raise _NestedNameFault(say.ATTRIBUTE_NAME_EMPTY)
-            check_name(name)
-        size_bytes += len(name) if name.isascii() else len(name.encode())
-        if value.__class__ is not dict:
-            raise Malformed
-        if len(value) != 1:
-            _refuse_type_count(value, level)
-        if "S" in value:
-            text = value["S"]
-            if text.__class__ is not str:
+    texts = list(attributes)
+    try:
+        for name, value in attributes.items():
+            if value.__class__ is not dict:
                 raise Malformed
-            size_bytes += len(text) if text.isascii() else len(text.encode())
-            continue
-        if "N" in value:
-            type_name, content = "N", value["N"]
-            if content.__class__ is not str:
-                raise Malformed
-            canonical, value_bytes = measure_number(content)
-        else:
-            ((type_name, content),) = value.items()
-            canonical, value_bytes = _walk_content(type_name, content, level)
-        size_bytes += value_bytes
-        if canonical is not content:
-            if changed is None:
-                changed = dict(attributes)
-            changed[name] = {type_name: canonical}
+            if len(value) != 1:
+                _refuse_type_count(value, level)
+            if "S" in value:
+                texts.append(value["S"])
+                continue
+            if "N" in value:
+                type_name, content = "N", value["N"]
+                if content.__class__ is not str:
+                    raise Malformed
+                canonical, value_bytes = measure_number(content)
+            else:
+                ((type_name, content),) = value.items()
+                canonical, value_bytes = _walk_content(type_name, content, level)
+            size_bytes += value_bytes
+            if canonical is not content:
+                if changed is None:
+                    changed = dict(attributes)
+                changed[name] = {type_name: canonical}
+    except ValidationException:
+        _check_names(attributes, level, name)
+        raise
+    try:
+        text = "".join(texts)
+    except TypeError:
+        raise Malformed from None
+    if "" in attributes or len(text) > NAME_SURELY_SHORT:
+        _check_names(attributes, level)
+    size_bytes += len(text) if text.isascii() else len(text.encode())
     return attributes if changed is None else changed, size_bytes
+
+
+def _walk_pieces(attributes: dict[str, Any], level: int) -> tuple[dict[str, Value], int]:
+    """The same as `_walk_attributes`, PIECE_MEMBERS attributes at a time."""
+    size_bytes = 0
+    changed: dict[str, Value] | None = None
+    members = iter(attributes.items())
+    while piece := dict(islice(members, PIECE_MEMBERS)):
+        canonical, piece_bytes = _walk_attributes(piece, level)
+        size_bytes += piece_bytes
+        if canonical is not piece:
+            changed = changed or dict(attributes)
+            changed.update(canonical)
+    return changed or attributes, size_bytes
+
+
+def _check_names(attributes: dict[str, Any], level: int, last: str | None = None) -> None:
+    """Raise RequestFault if a name is empty or too long; of the names up to `last`, or of all if that is None."""
+    for name in walk(attributes):
+        if level and not name:
+            raise _NestedNameFault(say.ATTRIBUTE_NAME_EMPTY)
+        check_name(name)
+        if name == last:
+            return
 
 
 def check_name(name: str) -> None:

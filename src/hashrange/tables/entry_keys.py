@@ -66,7 +66,7 @@ def _two_attributes(keys: KeySchema) -> EntryKey:
             sort_scalar = item[sort_name][sort_type]
         except KeyError:
             return None
-        if 0 < len(scalar) <= _SURELY_SHORT and 0 < len(sort_scalar) <= _SURELY_SHORT:
+        if scalar and sort_scalar and len(scalar) <= _SURELY_SHORT and len(sort_scalar) <= _SURELY_SHORT:
             # The bytes are not wrapped in Key(), which would cost a call.
             return (
                 encode_partition_key(key_type, scalar)  # type: ignore[return-value]

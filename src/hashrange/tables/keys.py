@@ -33,7 +33,7 @@ class KeyFunctions(NamedTuple):
     """The functions that make the keys of one table."""
 
     usual: Callable[[Item], Key | None]
-    """The key of a key map that holds just the table's key attributes, as short ASCII strings.
+    """The key of a key map that holds just the table's key attributes, as ASCII strings that are surely short enough.
 
     None means *not the simple case*: then `items.values` must check the values, and `lookup` make the key; these two
     cost twice as much as `usual`.
@@ -107,7 +107,7 @@ def _one_attribute(keys: KeySchema) -> KeyFunctions:
         return key(scalar)
 
     def key(scalar: str) -> Key:
-        if not 0 < len(scalar) <= _PARTITION_SURELY_SHORT:
+        if not scalar or len(scalar) > _PARTITION_SURELY_SHORT:
             check_key_value(name, key_type, scalar, is_partition=True)
         return encode_partition_key(key_type, scalar)  # type: ignore[return-value]  # Key() would cost a call
 
@@ -124,17 +124,14 @@ def _two_attributes(keys: KeySchema) -> KeyFunctions:  # noqa: C901 - a function
         try:
             value, sort_value = key_map[name], key_map[sort_name]
             scalar, sort_scalar = value["S"], sort_value["S"]
-            is_usual = (
-                len(key_map) == 2
-                and len(value) == len(sort_value) == 1
-                and 0 < len(scalar) <= _SORT_SURELY_SHORT
-                and 0 < len(sort_scalar) <= _SORT_SURELY_SHORT
-                and (scalar + sort_scalar).isascii()
-            )
+            both = scalar + sort_scalar
+            if not scalar or not sort_scalar or len(both) > SORT_KEY_MAX_BYTES or not both.isascii():
+                return None
+            if len(key_map) + len(value) + len(sort_value) > 4:  # 2, 1 and 1, if nothing else is there
+                return None
         except (KeyError, TypeError, AttributeError):  # a member is missing, or has another JSON type
             return None
-        # Key() would cost a call
-        return encode_texts(scalar, sort_scalar) if is_usual else None  # type: ignore[return-value]
+        return encode_texts(scalar, sort_scalar)  # type: ignore[return-value]  # Key() would cost a call
 
     def lookup(key_map: Item) -> Key:
         try:
@@ -153,9 +150,9 @@ def _two_attributes(keys: KeySchema) -> KeyFunctions:  # noqa: C901 - a function
         return key(scalar, sort_scalar)
 
     def key(scalar: str, sort_scalar: str) -> Key:
-        if not 0 < len(scalar) <= _PARTITION_SURELY_SHORT:
+        if not scalar or len(scalar) > _PARTITION_SURELY_SHORT:
             check_key_value(name, key_type, scalar, is_partition=True)
-        if not 0 < len(sort_scalar) <= _SORT_SURELY_SHORT:
+        if not sort_scalar or len(sort_scalar) > _SORT_SURELY_SHORT:
             check_key_value(sort_name, sort_type, sort_scalar, is_partition=False)
         if are_texts:
             return encode_texts(scalar, sort_scalar)  # type: ignore[return-value]  # Key() would cost a call

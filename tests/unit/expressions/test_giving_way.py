@@ -12,6 +12,7 @@ from hashrange.expressions.condition import compile_condition
 from hashrange.expressions.legacy import attribute_updates
 from hashrange.expressions.parameters import check_unused
 from hashrange.expressions.partiql.statement import compile_statement
+from hashrange.expressions.predicates import UNCOUNTED_COMPARISONS_MAX
 from hashrange.expressions.projection import compile_projection
 from hashrange.expressions.sets import without_members
 from hashrange.expressions.update import compile_update
@@ -110,13 +111,30 @@ def test_each_comparison_of_containers_looks(text: str, looks: list[None]) -> No
     assert len(looks) >= count
 
 
-def test_comparisons_with_scalars_take_no_looks_of_their_own(looks: list[None]) -> None:
+def chain(keyword: str, terms: int) -> str:
+    """So many comparisons of `n` with `:n`; while both are equal, the last one decides."""
+    return f" {keyword} ".join([f"n {'=' if keyword == 'AND' else '<>'} :n"] * terms)
+
+
+@pytest.mark.parametrize("keyword", ["AND", "OR"])
+@pytest.mark.parametrize("terms", [1, 2, UNCOUNTED_COMPARISONS_MAX])
+def test_a_few_comparisons_with_scalars_take_no_looks_of_their_own(terms: int, keyword: str, looks: list[None]) -> None:
     values = {":n": {"N": "1"}}
-    condition = compile_condition("FilterExpression", "n = :n", None, values)
+    condition = compile_condition("FilterExpression", chain(keyword, terms), None, values)
     looks.clear()
-    for _ in range(20):
-        assert condition.test({"n": {"N": "1"}}, values)
+    for number in ("1", "2"):
+        assert condition.test({"n": {"N": number}}, values) is ((number == "1") is (keyword == "AND"))
     assert not looks
+
+
+@pytest.mark.parametrize("keyword", ["AND", "OR"])
+def test_more_comparisons_give_way_between_them(keyword: str, looks: list[None]) -> None:
+    values = {":n": {"N": "1"}}
+    condition = compile_condition("FilterExpression", chain(keyword, UNCOUNTED_COMPARISONS_MAX + 1), None, values)
+    looks.clear()
+    for number in ("1", "2"):
+        assert condition.test({"n": {"N": number}}, values) is ((number == "1") is (keyword == "AND"))
+    assert len(looks) >= UNCOUNTED_COMPARISONS_MAX
 
 
 LARGE = {"B": "YWFh" * 100_000}

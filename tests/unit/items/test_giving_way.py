@@ -15,6 +15,7 @@ from hashrange.items.binary import PIECE_CHARACTERS, decode_base64
 from hashrange.items.numbers import normalize_number
 from hashrange.items.sets import canonical_binary_set, canonical_string_set
 from hashrange.items.steps import TOGETHER_MEMBERS
+from hashrange.items.values import check_item
 from hashrange.limits import MESSAGE_CHARACTERS_MAX
 from tests.support.working import lines_between_looks
 
@@ -55,6 +56,15 @@ def test_a_set_with_repeats_is_told_as_far_as_a_message_goes(walk_set: object, l
     for message in (caught.value.message or "", caught.value.older_message or ""):
         assert MESSAGE_CHARACTERS_MAX < len(message) < 4 * MESSAGE_CHARACTERS_MAX
     assert len(looks) >= COUNT // 200
+
+
+def test_an_item_of_many_attributes_gives_way(looks: list[None]) -> None:
+    texts = {f"a{number}": {"S": ""} for number in range(COUNT)}
+    few = {"a": {"N": "1"}, "b": {"S": ""}}
+    for item in (texts, {"m": {"M": texts}}, {f"m{number}": {"M": few} for number in range(COUNT // 2)}):
+        looks.clear()
+        assert check_item(item)[0] is item
+        assert len(looks) >= COUNT // 200
 
 
 @pytest.mark.parametrize("walk_set", [canonical_string_set, canonical_binary_set])

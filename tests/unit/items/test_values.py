@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hashrange.errors import HashrangeError, Malformed, NestingFault, RequestFault, ValidationException
+from hashrange.errors import HashrangeError, Malformed, NestingFault, NumberFault, RequestFault, ValidationException
 from hashrange.items.sizes import attribute_size_bytes, item_size_bytes, value_size_bytes
 from hashrange.items.types import Item, Value
 from hashrange.items.values import check_item, check_value, check_values, type_of
@@ -129,6 +129,60 @@ def test_names() -> None:
             check_item({"a": {"M": {name: {"NULL": True}}}})
     assert check_item({"a" * 65_535: {"S": "b"}})[1] == 65_536
     assert check_item({"é" * 32_767: {"S": "b"}})[1] == 65_535
+
+
+@pytest.mark.parametrize("count", [0, 1, 31, 32, 63, 64, 65, 200])
+@pytest.mark.parametrize("is_map", [False, True])
+def test_items_and_maps_of_any_number_of_attributes(count: int, is_map: bool) -> None:
+    """They are walked in pieces; each third value is no canonical one."""
+    kinds: list[dict[str, object]] = [{"S": "é"}, {"N": "1E2"}, {"L": []}]
+    given = {f"ü{number}": dict(kinds[number % 3]) for number in range(count)}
+    expected = {name: {"N": "100"} if "N" in value else value for name, value in given.items()}
+    item, wanted = ({"m": {"M": given}}, {"m": {"M": expected}}) if is_map else (given, expected)
+    canonical, size_bytes = check_item(item)
+    assert canonical == wanted
+    assert list(canonical) == list(item)
+    assert size_bytes == item_size_bytes(wanted)
+    assert given == {f"ü{number}": kinds[number % 3] for number in range(count)}
+    assert check_item(canonical)[0] is canonical
+
+
+WRONG_NUMBER: dict[str, object] = {"N": "x"}
+
+
+@pytest.mark.parametrize("others", [0, 1, 40, 64, 130])
+@pytest.mark.parametrize("is_map", [False, True])
+@pytest.mark.parametrize(("name", "message"), [("", ATTRIBUTE_NAME_EMPTY), ("a" * 65_536, ATTRIBUTE_NAME_TOO_LONG)])
+def test_of_a_name_and_a_value_at_fault_the_first_is_told(name: str, message: str, is_map: bool, others: int) -> None:
+    """If both are of one attribute, the name comes first."""
+    before = {f"a{number}": {"S": "x"} for number in range(others)}
+    between = {f"b{number}": {"N": "1"} for number in range(others)}
+
+    def checked(attributes: dict[str, Any]) -> None:
+        check_item({"m": {"M": attributes}} if is_map else attributes)
+
+    for faulty in (
+        {**before, name: {"S": "x"}, **between, "z": WRONG_NUMBER},
+        {**before, name: WRONG_NUMBER, **between},
+        {**before, name: {"S": "x"}, **between, "z": {"M": {"z": WRONG_NUMBER}}},
+    ):
+        with pytest.raises(RequestFault, match=message):
+            checked(faulty)
+    with pytest.raises(NumberFault):
+        checked({**before, "z": WRONG_NUMBER, **between, name: {"S": "x"}})
+
+
+@pytest.mark.parametrize("others", [0, 40, 130])
+@pytest.mark.parametrize("wrong", [1, None, ["a"], {}, True])
+def test_a_text_of_another_json_type_is_left_to_the_slow_path(wrong: object, others: int) -> None:
+    for place in {0, others // 2, others}:
+        attributes: dict[str, Any] = {f"a{number}": {"S": "x"} for number in range(others)}
+        members = [*attributes.items()]
+        members.insert(place, ("z", {"S": wrong}))
+        with pytest.raises(Malformed):
+            check_item(dict(members))
+        with pytest.raises(Malformed):
+            check_item({"m": {"M": dict(members)}})
 
 
 @pytest.mark.parametrize("text", ["\ud800", "a\udfffb", "\udc00" * 20_000])

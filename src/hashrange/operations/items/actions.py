@@ -11,7 +11,7 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from hashrange.errors import KeyFault, ValidationException
+from hashrange.errors import KeyFault, NestingFault, ValidationException
 from hashrange.expressions.condition import CompiledCondition
 from hashrange.expressions.parameters import NO_VALUES
 from hashrange.expressions.update import CompiledUpdate
@@ -32,7 +32,7 @@ from hashrange.operations.items.action_plans import (
 )
 from hashrange.operations.items.conditions import check_key_paths
 from hashrange.operations.items.expression_members import PUT_OR_DELETE_ITEM, UPDATE_ITEM, check_operation_parameters
-from hashrange.operations.items.nesting_checks import check_map, check_return_values
+from hashrange.operations.items.nesting_checks import check_before_depth, check_return_values
 from hashrange.operations.items.write_expressions import (
     UNCONDITIONAL,
     ExpressionsRequest,
@@ -96,17 +96,26 @@ def requested_action(
     legacy: LegacyParameters | None = None,
     return_values: str | None = None,
     update_text: str | None = None,
+    *,
+    has_usual_key: bool = False,
 ) -> Action:
     """Return the action that a request asks for. Raises its first fault: a ValidationException or Malformed.
 
     `attributes`: the item of a put, the key map of the other kinds. `return_values`: ReturnValues of a put or delete;
     None if it is not given, and for an update, which supports all its values. The operation's `rules` decide which
-    faults are reported before values that are nested too deep.
+    faults are reported before values that are nested too deep. `has_usual_key`: `attributes` is a key map of which
+    `OpenTable.usual_key` has made a key, so it has no fault.
     """
     known = known_expressions(request, update_text) if legacy is None else None
     if known is None:
         check_operation_parameters(request, UPDATE_ITEM if kind == "update" else PUT_OR_DELETE_ITEM)
-    item, size_bytes = check_map(rules, request, attributes, return_values)
+    item, size_bytes = attributes, 0
+    if not has_usual_key:
+        try:
+            item, size_bytes = check_item(attributes)
+        except NestingFault:
+            check_before_depth(rules, request, return_values)
+            raise
     if return_values is not None:
         check_return_values(return_values)
     if kind != "put":
@@ -151,15 +160,14 @@ def _expressions(
 # --- plans for a table --------------------------------------------------------------------------
 
 
-def plan_action(table: OpenTable, action: Action) -> tuple[Key, Plan]:
+def plan_action(table: OpenTable, action: Action, key: Key | None = None) -> tuple[Key, Plan]:
     """Key and plan of an action: `key_of_item`, `check_fit` and `make_plan` in one call.
 
-    Raises ValidationException for the first fault against the table.
+    `key`: the item's key, if it is already known. Raises ValidationException for the first fault against the table.
     """
-    if action.kind != "put":
-        key = table.lookup_key(action.item)
-    else:
-        key = table.item_key(action.item) if action.dialect != "batch" else key_of_item(table, action)
+    if key is None:
+        is_batch = action.dialect == "batch"
+        key = table.item_key(action.item) if action.kind == "put" and not is_batch else key_of_item(table, action)
     if action.condition is not None or action.update is not None or table.checks_items:
         check_fit(table, action)
     return key, make_plan(table, action)

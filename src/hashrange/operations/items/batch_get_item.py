@@ -239,7 +239,6 @@ async def _read_table(scope: Scope, read: TableRead, budget: ReplyBudget, meter:
     items = Rows()
     sizes_bytes: list[int] = []
     unprocessed: list[int] = []
-    taken: list[tuple[Key, int]] = []
     taken_bytes = 0
     for position, key in enumerate(read.keys):
         if budget.is_full:
@@ -262,13 +261,12 @@ async def _read_table(scope: Scope, read: TableRead, budget: ReplyBudget, meter:
             if read.table.vector_attributes:
                 charged_bytes[len(sizes_bytes)] = charged_row_bytes(read.table, row)
         size_bytes = row_size_bytes(row)
-        taken.append((key, size_bytes))
         taken_bytes += size_bytes
         budget.is_full = size_bytes > budget.left_bytes or budget.json_bytes > REPLY_JSON_MAX_BYTES
         if budget.is_full or (
-            taken_bytes > BATCH_GET_PARTITION_MAX_BYTES and _partition_bytes(taken) > BATCH_GET_PARTITION_MAX_BYTES
+            taken_bytes > BATCH_GET_PARTITION_MAX_BYTES
+            and size_bytes + _partition_bytes(key, read.keys, unprocessed, sizes_bytes) > BATCH_GET_PARTITION_MAX_BYTES
         ):
-            taken.pop()
             charged_bytes.pop(len(sizes_bytes), None)
             taken_bytes -= size_bytes
             unprocessed.append(position)
@@ -276,11 +274,12 @@ async def _read_table(scope: Scope, read: TableRead, budget: ReplyBudget, meter:
             continue
         budget.left_bytes -= size_bytes
         sizes_bytes.append(size_bytes)
-        items.append(row if projection is None else project_row(projection, row))
-        json_bytes = budget.json_bytes
-        budget.json_bytes += row_json_bytes(items[-1])
-        if budget.json_bytes > REPLY_BYTES:
-            queue_large_reply(json_bytes, budget.json_bytes)
+        returned = row if projection is None else project_row(projection, row)
+        items.append(returned)
+        json_bytes = budget.json_bytes + row_json_bytes(returned)
+        if json_bytes > REPLY_BYTES:
+            queue_large_reply(budget.json_bytes, json_bytes)
+        budget.json_bytes = json_bytes
     return TableReply(items, _charged(sizes_bytes, charged_bytes), unprocessed)
 
 
@@ -291,10 +290,16 @@ def _charged(sizes_bytes: list[int], charged_bytes: dict[int, int]) -> list[int]
     return [charged_bytes.get(place, size_bytes) for place, size_bytes in enumerate(sizes_bytes)]
 
 
-def _partition_bytes(taken: list[tuple[Key, int]]) -> int:
-    """Total size of the items in `taken`, pairs of key and size, that have the partition key of the last one."""
-    partition = partition_prefix(taken[-1][0])
-    return sum([size_bytes for key, size_bytes in taken if key.startswith(partition)])
+def _partition_bytes(key: Key, keys: list[Key], unprocessed: list[int], sizes_bytes: list[int]) -> int:
+    """Total size of the items that have been read so far and have the partition key of `key`.
+
+    `unprocessed`: positions of the first keys of `keys` that are left out; `sizes_bytes`: item sizes of the others.
+    """
+    left_out = frozenset(unprocessed)
+    processed = [other for position, other in enumerate(keys) if position not in left_out]
+    partition = partition_prefix(key)
+    pairs = zip(processed, sizes_bytes, strict=False)  # the remaining keys have no sizes yet
+    return sum([size_bytes for other, size_bytes in pairs if other.startswith(partition)])
 
 
 def _is_eventual(request: BatchGetItemRequest) -> bool:

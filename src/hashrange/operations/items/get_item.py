@@ -8,7 +8,7 @@ from functools import partial
 
 import msgspec
 
-from hashrange.errors import ResourceNotFoundException
+from hashrange.errors import NestingFault, ResourceNotFoundException
 from hashrange.expressions.parameters import NO_VALUES, check_unused
 from hashrange.expressions.projection import CompiledProjection
 from hashrange.items.types import Item, Row
@@ -18,7 +18,7 @@ from hashrange.operations import shapes
 from hashrange.operations.items import constraint_wordings
 from hashrange.operations.items.conditions import check_key_paths
 from hashrange.operations.items.expression_members import GET_ITEM, check_operation_parameters
-from hashrange.operations.items.nesting_checks import check_map
+from hashrange.operations.items.nesting_checks import check_before_depth
 from hashrange.operations.items.projections import check_attributes_to_get, project_row, requested_projection
 from hashrange.operations.lookup import find_active_table
 from hashrange.operations.meter import Meter, ReadUsage
@@ -61,7 +61,11 @@ def get_item(scope: Scope, request: GetItemRequest, meter: Meter) -> Soon[Reply]
             key_item = check_item(request.Key)[0]
     else:
         check_operation_parameters(request, GET_ITEM)
-        key_item = check_map(RULES, request, request.Key)[0]
+        try:
+            key_item = check_item(request.Key)[0]
+        except NestingFault:
+            check_before_depth(RULES, request)
+            raise
         check_attributes_to_get(request.AttributesToGet)
         projection = requested_projection(request)
         check_unused(request.ExpressionAttributeNames, NO_VALUES, projection)

@@ -9,12 +9,10 @@ are looked for only after `check_item` has raised NestingFault. Source: service 
 from collections.abc import Callable
 from typing import Any
 
-from hashrange.errors import NestingFault, RequestFault
+from hashrange.errors import RequestFault
 from hashrange.expressions.parser import CONDITION_KEYWORDS, NO_KEYWORDS, UPDATE_KEYWORDS, ExpressionParser
 from hashrange.expressions.projection import read_projection
 from hashrange.expressions.update import read_clauses
-from hashrange.items.types import Item
-from hashrange.items.values import check_item
 from hashrange.messages.reads import RETURN_VALUES_OLD_ONLY
 from hashrange.wire.fallback import holds_unread_values
 from hashrange.wire.rules import RequestRules
@@ -25,21 +23,6 @@ _READABLE: tuple[tuple[str, frozenset[str], Callable[[ExpressionParser], object]
     ("ProjectionExpression", NO_KEYWORDS, read_projection),
 )
 """Checks of size and grammar alone: the older layer reports their faults before values nested too deep."""
-
-
-def check_map(
-    rules: RequestRules, request: Any, attributes: Item, return_values: str | None = None
-) -> tuple[Item, int]:
-    """Run `check_item` on the item or key map of a single-item request or a transaction's action.
-
-    Instead of NestingFault, raises a fault that the older layer reports before it, if there is one. `return_values` is
-    ReturnValues of a put or delete; None if it is not given, and for an update, which supports all its values.
-    """
-    try:
-        return check_item(attributes)
-    except NestingFault:
-        _check_before_depth(rules, request, return_values)
-        raise
 
 
 def check_return_values(return_values: str) -> None:
@@ -56,8 +39,12 @@ def check_expressions_readable(request: object) -> None:
             read(ExpressionParser(name, text, None, None, keywords))
 
 
-def _check_before_depth(rules: RequestRules, request: Any, return_values: str | None) -> None:
-    """If the older layer checks the request, raise the first fault that it reports before values nested too deep."""
+def check_before_depth(rules: RequestRules, request: Any, return_values: str | None = None) -> None:
+    """If the older layer checks the request, raise the first fault that it reports before values nested too deep.
+
+    The request is for a single item, or a transaction's action. `return_values`: ReturnValues of a put or delete; None
+    if it is not given, and for an update, which supports all its values.
+    """
     if rules.falls_back and not holds_unread_values(rules, request):
         return
     if return_values is not None:

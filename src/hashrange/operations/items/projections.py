@@ -85,14 +85,14 @@ def fetches_items(
     return request.Select == "ALL_ATTRIBUTES" or not wanted <= projected
 
 
-def returned_projection(
-    request: SelectingRequest, source: ReadSource, projection: CompiledProjection | None, *, fetches: bool
+def fetched_projection(
+    request: SelectingRequest, source: ReadSource, projection: CompiledProjection | None
 ) -> CompiledProjection | None:
-    """Projection for the reply; None for whole rows.
+    """Projection for the reply if items are fetched; None for whole rows.
 
-    If items are fetched only for the filter, the reply still has just the attributes that the local index projects.
+    If they are fetched only for the filter, the reply still has just the attributes that the local index projects.
     """
-    if not fetches or projection is not None or request.Select == "ALL_ATTRIBUTES":
+    if projection is not None or request.Select == "ALL_ATTRIBUTES":
         return projection
     assert source.projected_names is not None
     return project_attributes(sorted(source.projected_names))

@@ -34,9 +34,9 @@ from hashrange.operations.items.expression_members import QUERY, check_operation
 from hashrange.operations.items.projections import (
     check_attributes_to_get,
     check_select,
+    fetched_projection,
     fetches_items,
     requested_projection,
-    returned_projection,
 )
 from hashrange.operations.items.read_page import Wanted, check_start_values, read_reply, requested_source
 from hashrange.operations.lookup import find_active_table
@@ -86,47 +86,43 @@ class QueryExpressions(NamedTuple):
 _KNOWN: Cache[QueryExpressions] = Cache()
 
 
-class _Asked(msgspec.Struct, frozen=True, gc=False):
-    """The checked parts of a Query request that need no table, with expressions compiled."""
-
-    terms: list[KeyTerm]
-    filter: CompiledCondition | None
-    projection: CompiledProjection | None
-    values: dict[str, Value]
-    start_item: Item | None
+_Asked = tuple[list[KeyTerm], CompiledCondition | None, CompiledProjection | None, dict[str, Value], Item | None]
+"""The checked parts of a Query request that need no table: terms of the key condition, filter, projection, values of
+tokens, and ExclusiveStartKey.
+"""
 
 
 def query(scope: Scope, request: QueryRequest, meter: Meter) -> Soon[Reply]:
     """Return one page of the items that match key condition and filter; raises the first fault."""
     table = find_active_table(scope, request.TableName)
-    asked = _compile(request)
+    terms, condition, projection, values, start_item = _compile(request)
     if table is None:
         raise ResourceNotFoundException(say.TABLE_NOT_FOUND)
     consistent = request.ConsistentRead is True
     source = requested_source(table, request.IndexName, consistent=consistent)
 
-    if len(asked.terms) > _KEY_ATTRIBUTES_MAX:
+    if len(terms) > _KEY_ATTRIBUTES_MAX:
         maximum = max(_KEY_ATTRIBUTES_MAX, len(source.key_names))
         if maximum == _KEY_ATTRIBUTES_MAX and request.KeyConditions is not None:
-            _check_legacy_count(asked.terms, maximum)
-        if len(asked.terms) > maximum:
-            raise RequestFault(say.TOO_MANY_KEY_CONDITIONS.format(count=len(asked.terms), maximum=maximum))
+            _check_legacy_count(terms, maximum)
+        if len(terms) > maximum:
+            raise RequestFault(say.TOO_MANY_KEY_CONDITIONS.format(count=len(terms), maximum=maximum))
 
-    start = None if asked.start_item is None else start_key(table, source, asked.start_item)
-    span = query_span(source, asked.terms, is_reverse=request.ScanIndexForward is False)
-    if start is not None and asked.start_item is not None:
-        span = continue_query(source, asked.terms, span, start, asked.start_item)
-    if asked.filter is not None:
-        _check_filter(table, source, asked.filter, is_legacy=request.QueryFilter is not None)
-    if asked.projection is not None:
-        check_key_paths(table, asked.projection.nested_attributes)
+    start = None if start_item is None else start_key(table, source, start_item)
+    span = query_span(source, terms, is_reverse=request.ScanIndexForward is False)
+    if start is not None and start_item is not None:
+        span = continue_query(source, terms, span, start, start_item)
+    if condition is not None:
+        _check_filter(table, source, condition, is_legacy=request.QueryFilter is not None)
+    if projection is not None:
+        check_key_paths(table, projection.nested_attributes)
     if request.Select is not None:
         check_select(request)
 
     is_count = request.Select == "COUNT"
-    fetches = fetches_items(request, source, asked.projection, asked.filter)
-    returned = returned_projection(request, source, asked.projection, fetches=fetches)
-    wanted = Wanted(table, source, consistent, asked.filter, asked.values, returned, is_count, fetches)
+    fetches = fetches_items(request, source, projection, condition)
+    returned = fetched_projection(request, source, projection) if fetches else projection
+    wanted = Wanted(table, source, consistent, condition, values, returned, is_count, fetches)
     return read_reply(scope, wanted, span, request.Limit, request.TableName, meter)
 
 
@@ -158,7 +154,7 @@ def _compile(request: QueryRequest) -> _Asked:
             run_value_checks("KeyConditionExpression", key_condition.value_checks, values)
         if condition is not None and condition.value_checks:
             run_value_checks("FilterExpression", condition.value_checks, values)
-    return _Asked(_terms(key_condition, values), condition, projection, values, start_item)
+    return _terms(key_condition, values), condition, projection, values, start_item
 
 
 def _has_legacy(request: QueryRequest) -> bool:
@@ -203,13 +199,13 @@ def _compile_legacy(request: QueryRequest) -> _Asked:
     condition, projection = _compile_expressions(request, values)
     terms = _terms(*key_condition)
     _check_legacy_count(terms, _KEY_ATTRIBUTES_MAX if request.IndexName is None else len(terms))
-    return _Asked(terms, legacy_filter or condition, projection, values, start_item)
+    return terms, legacy_filter or condition, projection, values, start_item
 
 
 def _terms(key_condition: CompiledKeyCondition, values: dict[str, Value]) -> list[KeyTerm]:
     """Terms of the key condition, with values instead of tokens."""
     return [
-        KeyTerm(name, operator, tuple([values[token] for token in tokens]))
+        KeyTerm(name, operator, tuple(map(values.__getitem__, tokens)))
         for name, operator, tokens in key_condition.terms
     ]
 

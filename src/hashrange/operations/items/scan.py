@@ -23,9 +23,9 @@ from hashrange.operations.items.expression_members import SCAN, check_operation_
 from hashrange.operations.items.projections import (
     check_attributes_to_get,
     check_select,
+    fetched_projection,
     fetches_items,
     requested_projection,
-    returned_projection,
 )
 from hashrange.operations.items.read_page import Wanted, check_start_values, read_reply, requested_source
 from hashrange.operations.lookup import find_active_table
@@ -89,7 +89,7 @@ def scan(scope: Scope, request: ScanRequest, meter: Meter) -> Soon[Reply]:
         check_key_paths(table, projection.nested_attributes)
 
     is_count = request.Select == "COUNT"
-    returned = returned_projection(request, source, projection, fetches=fetches)
+    returned = fetched_projection(request, source, projection) if fetches else projection
     wanted = Wanted(table, source, consistent, condition, values, returned, is_count, fetches, HashOrderedRows)
     return read_reply(scope, wanted, span, request.Limit, request.TableName, meter)
 

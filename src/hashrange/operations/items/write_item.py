@@ -75,7 +75,7 @@ def put_item(scope: Scope, request: PutItemRequest, meter: Meter) -> Soon[Reply]
     """
     legacy = legacy_parameters(request.Expected, request.ConditionalOperator)
     action = requested_action("put", PUT_RULES, request, request.Item, legacy, request.ReturnValues)
-    return write_item(scope, request, action, meter)
+    return _write(scope, request, find_active_table(scope, request.TableName), None, action, meter)
 
 
 class UpdateItemRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -115,11 +115,19 @@ def update_item(scope: Scope, request: UpdateItemRequest, meter: Meter) -> Soon[
     index keys → key attributes among its targets → the condition's paths into key attributes → size of the update
     itself (`expressions/statement_size.py`) → condition → application of the update → size of the item collection.
     """
+    table = find_active_table(scope, request.TableName)
+    key = None if table is None else table.usual_key(request.Key)
     legacy = legacy_parameters(request.Expected, request.ConditionalOperator, request.AttributeUpdates)
     action = requested_action(
-        "update", UPDATE_RULES, request, request.Key, legacy, update_text=request.UpdateExpression
+        "update",
+        UPDATE_RULES,
+        request,
+        request.Key,
+        legacy,
+        update_text=request.UpdateExpression,
+        has_usual_key=key is not None,
     )
-    return write_item(scope, request, action, meter)
+    return _write(scope, request, table, key, action, meter)
 
 
 class DeleteItemRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -154,23 +162,40 @@ def delete_item(scope: Scope, request: DeleteItemRequest, meter: Meter) -> Soon[
     Key values → Expected → expressions → table → key schema → the condition's paths into key attributes → condition.
     Source: service behaviour, captures to 23 October 2026 (observed-2026-11.md 5).
     """
+    table = find_active_table(scope, request.TableName)
+    key = None if table is None else table.usual_key(request.Key)
     legacy = legacy_parameters(request.Expected, request.ConditionalOperator)
-    action = requested_action("delete", DELETE_RULES, request, request.Key, legacy, request.ReturnValues)
-    return write_item(scope, request, action, meter)
+    action = requested_action(
+        "delete",
+        DELETE_RULES,
+        request,
+        request.Key,
+        legacy,
+        request.ReturnValues,
+        has_usual_key=key is not None,
+    )
+    return _write(scope, request, table, key, action, meter)
 
 
 SingleWriteRequest = PutItemRequest | UpdateItemRequest | DeleteItemRequest
 
 
-def write_item(scope: Scope, request: SingleWriteRequest, action: Action, meter: Meter) -> Soon[Reply]:
-    """Commit the write of a single item and return the reply.
+def _write(
+    scope: Scope,
+    request: SingleWriteRequest,
+    table: OpenTable | None,
+    key: Key | None,
+    action: Action,
+    meter: Meter,
+) -> Soon[Reply]:
+    """Commit the write of a single item and return the reply. `table`: None if it is missing; `key`: None if it is not
+    yet known.
 
     Raises ResourceNotFoundException, the first fault of the action against the table, then what `commit_write` raises.
     """
-    table = find_active_table(scope, request.TableName)
     if table is None:
         raise ResourceNotFoundException(TABLE_NOT_FOUND)
-    key, plan = plan_action(table, action)
+    key, plan = plan_action(table, action, key)
     change = commit_write(scope, table, key, plan, request.TableName, meter)
     if isinstance(change, Change) and request.ReturnItemCollectionMetrics is None:
         return {} if request.ReturnValues is None else _reply(request, action, change)

@@ -11,7 +11,12 @@ from collections.abc import Sequence
 from hashrange.errors import ApiError, ValidationException
 from hashrange.items.row_layout import is_packed, row_json_bytes, row_sizes_bytes
 from hashrange.items.types import Key, Row
-from hashrange.limits import REPLY_JSON_MAX_BYTES, TRANSACTION_FACTOR, TRANSACTION_SIZE_MAX_BYTES
+from hashrange.limits import (
+    REPLY_JSON_MAX_BYTES,
+    TRANSACTION_FACTOR,
+    TRANSACTION_SIZE_MAX_BYTES,
+    WRITE_UNIT_BYTES,
+)
 from hashrange.messages.transactions import TRANSACTION_TOO_LARGE
 from hashrange.operations.meter import Meter, TransactedReadUsage, TransactedUsage, Usage
 from hashrange.operations.operation import Scope
@@ -74,6 +79,8 @@ def check_read_size(rows: Sequence[Row | None]) -> None:
     Whole items count, even if a projection returns only some of their attributes.
     """
     found = [row for row in rows if row is not None]
+    if max(map(len, found), default=0) <= WRITE_UNIT_BYTES:
+        return  # packed rows are longer, and of others a hundred are far below the limits
     if (
         sum(row_sizes_bytes(found)) > TRANSACTION_SIZE_MAX_BYTES
         or sum(map(len, found)) > REPLY_JSON_MAX_BYTES
