@@ -33,6 +33,8 @@ REGION_SOURCES = ("AWS_REGION", "AWS_DEFAULT_REGION")
 KEY_SOURCES = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
 TRIES_MAX = 8
 """Times that a request is sent which the server throttles or fails to answer."""
+CONNECTIONS_USUAL = 10
+"""Connections that a client of boto3 keeps at most, unless it is told otherwise."""
 OF_DYNAMODB = ("dynamodb", "dynamodbstreams")
 """Services that an endpoint of AWS's serves; those of others serve whatever they have at one endpoint."""
 NEEDS_BOTO3 = "requests are sent by boto3, which is not installed. Install it: {install}."
@@ -63,7 +65,7 @@ class Target:
     def client(self, service: str) -> Any:
         """The client of boto3 for a service, such as `dynamodb`. Use `worded` around its calls."""
         if service not in self._clients:
-            self._clients[service] = self._make_client(service)
+            self._clients[service] = self.new_client(service)
         return self._clients[service]
 
     def ask(self, service: str, operation: str, /, **members: Any) -> Any:
@@ -113,7 +115,8 @@ class Target:
         """Account, Region and endpoint, as they are printed before anything is changed. Raises ToolkitFailure."""
         return f"account {self.account() or 'unknown'}, Region {self.region}, endpoint {self.endpoint}"
 
-    def _make_client(self, service: str) -> Any:
+    def new_client(self, service: str, connections: int = CONNECTIONS_USUAL) -> Any:
+        """A client of its own, with at most so many connections. Raises UsageFault."""
         # Imported here: boto3 is in an extra.
         from botocore.config import Config
         from botocore.exceptions import BotoCoreError
@@ -123,6 +126,7 @@ class Target:
             endpoint = None
         config = Config(
             connect_timeout=10,
+            max_pool_connections=connections,
             ignore_configured_endpoint_urls=self._ignores_variables,
             retries={"mode": "standard", "total_max_attempts": TRIES_MAX},
         )

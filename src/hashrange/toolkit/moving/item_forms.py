@@ -1,0 +1,57 @@
+"""How do items become text? In DynamoDB JSON they are passed on as they are; in the others they become plain JSON.
+
+| form | text |
+|---|---|
+| `dynamodb-json` | a line for each item, `{"Item": …}` with its types: the lines of a table export |
+| `jsonl` | a line for each item, plain JSON (plain_items.py) |
+| `json` | one array of plain JSON, with a line for each item |
+| `csv` | a line for each item, and a header (csv_form.py) |
+"""
+
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+
+from hashrange.toolkit.plain_items import plain_item
+
+FormName = Literal["json", "jsonl", "csv", "dynamodb-json"]
+FORMS: tuple[FormName, ...] = ("json", "jsonl", "csv", "dynamodb-json")
+ENDINGS: dict[str, FormName] = {".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv"}
+
+TypedItem = dict[str, dict[str, Any]]
+_decode_item = msgspec.json.Decoder(TypedItem).decode
+_encode = msgspec.json.encode
+
+
+class TextForm(NamedTuple):
+    """What stands around and between the items of a file."""
+
+    head: bytes = b""
+    between: bytes = b""
+    """Between two pages; within one, it is between items too."""
+    tail: bytes = b""
+
+
+TEXT_FORMS: dict[FormName, TextForm] = {
+    "json": TextForm(b"[\n", b",\n", b"\n]\n"),
+    "jsonl": TextForm(),
+    "csv": TextForm(),
+    "dynamodb-json": TextForm(),
+}
+
+
+def page_text(form: FormName, items: Sequence[msgspec.Raw]) -> bytes:
+    """The items of a page, at least one. CSV is made of DynamoDB JSON once all items are there."""
+    if form == "json":
+        return b",\n".join(map(_plain, items))
+    if form == "jsonl":
+        return b"\n".join(map(_plain, items)) + b"\n"
+    lines = b'{"Item":' + b'}\n{"Item":'.join(items) + b"}\n"
+    if lines.count(b"\n") == len(items):
+        return lines
+    return b"".join([b'{"Item":' + _encode(_decode_item(item)) + b"}\n" for item in items])  # some have line ends
+
+
+def _plain(item: msgspec.Raw) -> bytes:
+    return _encode(plain_item(_decode_item(item)))
