@@ -71,8 +71,13 @@ FILE_MODULES = (
     "toolkit/function_code.py",
     "toolkit/moving/compressed.py",
     "toolkit/moving/csv_form.py",  # text in memory
+    "toolkit/moving/json_array.py",  # a reader of text
+    "toolkit/moving/load_files.py",
+    "toolkit/moving/load_job.py",
+    "toolkit/moving/masking.py",
     "toolkit/moving/output_file.py",
     "toolkit/moving/progress_file.py",
+    "toolkit/moving/record_reading.py",  # a reader of text
     "toolkit/moving/scan_job.py",
     "transfers/formats/ion_reading.py",  # the text of a line, a file in memory
     "triggers/configuration.py",
@@ -86,7 +91,6 @@ FILE_MODULES = (
     "cli/checkup/machine.py",
     "cli/design.py",
     "cli/folding.py",  # the width of the terminal
-    "cli/moved_items.py",  # the ending of a file's name
     "cli/checkup/sdk_settings.py",
     "cli/settings_sources.py",
 )

@@ -1,7 +1,6 @@
 """What do commands that move items have in common? Their options, and the line that shows how far they are."""
 
 import json
-import os
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ if TYPE_CHECKING:
     from hashrange.toolkit.moving.item_forms import FormName
 
 SEGMENTS_USUAL, SEGMENTS_MAX = 4, 1_000_000
+FORMATS = "json|jsonl|csv|dynamodb-json"
 MEGABYTE = 1_000_000
 
 
@@ -65,18 +65,16 @@ def json_object(word: str | None, flag: str, example: str) -> dict[str, Any] | N
     return given
 
 
-def form_of(word: str | None, path: str | None) -> "FormName":
-    """The form of a file, by `--format` or its name. Raises UsageError."""
-    from hashrange.toolkit.moving.compressed import without_compression
-    from hashrange.toolkit.moving.item_forms import ENDINGS, FORMS
+def given_form(word: str | None) -> "FormName | None":
+    """The form that `--format` names; None: it is not given. Raises UsageError."""
+    from hashrange.toolkit.moving.item_forms import FORMS
 
-    if word is not None:
-        for form in FORMS:
-            if form == word:
-                return form
-        raise UsageError(f'--format is "{word}"; it must be {", ".join(FORMS[:-1])} or {FORMS[-1]}.')
-    ending = os.path.splitext(without_compression(path or ""))[1].lower()
-    return ENDINGS.get(ending, "jsonl")
+    if word is None:
+        return None
+    for form in FORMS:
+        if form == word:
+            return form
+    raise UsageError(f'--format is "{word}"; it must be {", ".join(FORMS[:-1])} or {FORMS[-1]}.')
 
 
 class MovedItems:

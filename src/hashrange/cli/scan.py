@@ -1,14 +1,15 @@
-"""`hashrange scan`: which items does a table hold? Reads all, in parallel segments, into a file or to standard output."""
+"""`hashrange scan`: which items does a table hold? Reads all, in parallel, into a file or to standard output."""
 
 from typing import TYPE_CHECKING, Any
 
 from hashrange.cli.main import DONE, count
 from hashrange.cli.moved_items import (
+    FORMATS,
     SEGMENTS_MAX,
     SEGMENTS_USUAL,
     MovedItems,
     add_table,
-    form_of,
+    given_form,
     json_object,
     number_of,
     rate_of,
@@ -29,8 +30,8 @@ EXAMPLE = """example:
   hashrange scan --table MyTable --filter "status = :s" --values '{{":s":{{"S":"active"}}}}'
 
 Without --output, items go to standard output, a line for each. The form is that of --format, or of the file's name: \
-.json is one array, .jsonl has a line for each item, .csv a header with all attributes. A name that ends in .gz or .zst \
-is compressed. docs/toolkit.md says what becomes of types.
+.json is one array, .jsonl has a line for each item, .csv a header with all attributes. A name that ends \
+in .gz or .zst is compressed. docs/toolkit.md says what becomes of types.
 
 Needs the extra toolkit: {install}
 """
@@ -46,19 +47,21 @@ def run(words: list[str]) -> int:
     progress = MovedItems()
 
     def show(state: "ScanState") -> None:
-        progress.show(state.items, state.text_bytes, state.units, state.scanned_items, job.expected_items)
+        progress.show(state.written_items, state.text_bytes, state.units, state.scanned_items, job.expected_items)
 
     try:
         job.run(say_data, show)
     except (KeyboardInterrupt, ToolkitFailure):
         progress.clear()
         if job.can_go_on:
-            complain(f"{count(job.state.items, 'item')} written so far. The same command with --resume goes on.")
+            complain(
+                f"{count(job.state.written_items, 'item')} written so far. The same command with --resume goes on."
+            )
         raise
     finally:
         progress.clear()
     if options.output is not None:
-        complain(f"{count(job.state.items, 'item')} of {options.table} in {options.output}.")
+        complain(f"{count(job.state.written_items, 'item')} of {options.table} in {options.output}.")
     return DONE
 
 
@@ -73,9 +76,7 @@ def build_parser() -> CommandParser:
     parser.add_argument(
         "--output", metavar="FILE", help="File to write; an older one is overwritten. [standard output]"
     )
-    parser.add_argument(
-        "--format", metavar="json|jsonl|csv|dynamodb-json", help="Form of the items. [by FILE, or jsonl]"
-    )
+    parser.add_argument("--format", metavar=FORMATS, help="Form of the items. [by FILE, or jsonl]")
     parser.add_argument("--segments", metavar="N", help=f"Segments that are read at once. [{SEGMENTS_USUAL}]")
     parser.add_argument(
         "--filter", metavar="EXPRESSION", help="Filter expression: items that do not match are left out."
@@ -100,6 +101,7 @@ def chosen_job(options: Any) -> "ScanJob":
     if options.is_resumed and options.output is None:
         raise UsageError("--resume needs --output FILE, the file of the interrupted scan.")
     # Imported here: the command's help needs none of it.
+    from hashrange.toolkit.moving.load_files import form_of_name
     from hashrange.toolkit.moving.scan_job import ScanJob, ScanOptions
 
     names = json_object(options.names, "--names", '{"#n": "name"}') or {}
@@ -109,7 +111,7 @@ def chosen_job(options: Any) -> "ScanJob":
         chosen_target(options),
         ScanOptions(
             table=options.table,
-            form=form_of(options.format, options.output),
+            form=given_form(options.format) or form_of_name(options.output or "") or "jsonl",
             segments=number_of(options.segments, "--segments", SEGMENTS_MAX),
             output=options.output,
             filter=options.filter,

@@ -30,8 +30,7 @@ class ScanState(msgspec.Struct):
     """How far a scan is."""
 
     segments: list[SegmentState]
-    items: int = 0
-    """Items that are written."""
+    written_items: int = 0
     scanned_items: int = 0
     """Items that were read, also those that the filter has dropped."""
     units: float = 0.0
@@ -85,7 +84,7 @@ class TableScan:
     @property
     def _left(self) -> int | None:
         """Items that may still be written; None: any number."""
-        return None if self._limit is None else self._limit - self.state.items
+        return None if self._limit is None else self._limit - self.state.written_items
 
     def _scan(self, number: int) -> None:
         """Scan one segment."""
@@ -108,11 +107,11 @@ class TableScan:
                 items = items[: self._left]
                 piece = self._piece(items)
             if piece:
-                if self.state.items:
+                if self.state.written_items:
                     self._write(self._form.between)
                 self._output.write(piece)
             state = self.state
-            state.items += len(items)
+            state.written_items += len(items)
             state.scanned_items += page.scanned_count
             state.units += page.units
             state.text_bytes += sum(map(len_of, items))
