@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from hashrange.cli.main import DONE, FAILED, count
 from hashrange.cli.moved_items import (
     FORMATS,
+    TOLD_FAULTS_MAX,
     MovedItems,
     add_table,
     given_form,
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from hashrange.toolkit.moving.table_load import TableLoad
 
 KINDS = ("S", "N", "B", "BOOL", "JSON")
-TOLD_FAULTS_MAX = 20
 EXAMPLE = """example:
   hashrange load items.jsonl.gz --table MyTable
   hashrange load ./AWSDynamoDB/01700000000000-0a1b2c3d --table MyTable --mask rules.toml

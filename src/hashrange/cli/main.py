@@ -35,6 +35,7 @@ COMMANDS = {
     "apply": "create and change tables as a template says, of CloudFormation, SAM, the CDK or Terraform",
     "scan": "read all items of a table, in parallel, into a file or to standard output",
     "load": "write the items of files, or of a table's export, into a table",
+    "copy": "copy the items of a table into another one, at any endpoint",
     "toolkit": "write scripts, templates and references for DynamoDB into a folder",
     "mcp": "serve a running server's tables as tools for language models",
     "doctor": "tell whether a server starts here, and whether clients reach it",

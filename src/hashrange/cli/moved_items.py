@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 SEGMENTS_USUAL, SEGMENTS_MAX = 4, 1_000_000
 FORMATS = "json|jsonl|csv|dynamodb-json"
+TOLD_FAULTS_MAX = 20
+"""Records that cannot be moved, and are told one by one."""
 MEGABYTE = 1_000_000
 
 

@@ -16,31 +16,37 @@ if TYPE_CHECKING:
 YES_WORDS = {"y", "yes"}
 
 
-def add_target(parser: CommandParser, *, is_changing: bool = False) -> None:
-    """Let a command take the options of its target. `is_changing`: also `--yes`."""
+def add_target(parser: CommandParser, *, is_changing: bool = False, prefix: str = "", told: str = "the tables") -> None:
+    """Let a command take the options of a target. `is_changing`: also `--yes`. `prefix`: of a second target."""
+    places = prefix.replace("-", "_")
     parser.add_argument(
-        "--endpoint", "--endpoint-url", dest="endpoint", metavar="URL",
-        help=f"Where the tables are; AWS_ENDPOINT_URL_DYNAMODB and AWS_ENDPOINT_URL are heard too. [{LOCAL_ENDPOINT}]",
+        f"--{prefix}endpoint", f"--{prefix}endpoint-url", dest=f"{places}endpoint", metavar="URL",
+        help=f"Where {told} are; AWS_ENDPOINT_URL_DYNAMODB and AWS_ENDPOINT_URL are heard too. [{LOCAL_ENDPOINT}]",
     )  # fmt: skip
-    parser.add_argument("--aws", dest="uses_aws", action="store_true", help="Use AWS, not an endpoint.")
     parser.add_argument(
-        "--profile", metavar="NAME", help="Use this profile of ~/.aws, and AWS unless an endpoint is named."
+        f"--{prefix}aws", dest=f"{places}uses_aws", action="store_true", help="Use AWS, not an endpoint."
     )
     parser.add_argument(
-        "--region", metavar="NAME",
-        help="Region of the tables; AWS_REGION and AWS_DEFAULT_REGION are heard too. [us-east-1, but none at AWS]",
+        f"--{prefix}profile", metavar="NAME", help="Use this profile of ~/.aws, and AWS unless an endpoint is named."
+    )
+    parser.add_argument(
+        f"--{prefix}region", metavar="NAME",
+        help=f"Region of {told}; AWS_REGION and AWS_DEFAULT_REGION are heard too. [us-east-1, but none at AWS]",
     )  # fmt: skip
     if is_changing:
         parser.add_argument("--yes", dest="is_agreed", action="store_true", help="Change AWS without asking.")
 
 
-def chosen_target(options: Any) -> "Target":
-    """The target that the options and the environment name; sends nothing. Raises ToolkitFailure."""
+def chosen_target(options: Any, places: str = "") -> "Target":
+    """The target that the options and the environment name; sends nothing. Raises ToolkitFailure.
+
+    `places`: with what the names of its options begin, if it is a second target.
+    """
     # Imported here: a command's help does not need it, and it loads the server's settings.
     from hashrange.cli.settings_sources import current_environment
 
-    chosen = TargetOptions(options.endpoint, options.uses_aws, options.profile, options.region)
-    return find_target(chosen, current_environment())
+    given = [getattr(options, places + name) for name in ("endpoint", "uses_aws", "profile", "region")]
+    return find_target(TargetOptions(*given, flags=f"--{places.replace('_', '-')}"), current_environment())
 
 
 def agree(target: "Target", deed: str, *, is_agreed: bool) -> None:

@@ -47,6 +47,8 @@ class TargetOptions(NamedTuple):
     uses_aws: bool = False
     profile: str | None = None
     region: str | None = None
+    flags: str = "--"
+    """With what the names of these options begin, for sentences."""
 
 
 class Target:
@@ -164,15 +166,21 @@ def find_target(options: TargetOptions, environment: Mapping[str, str]) -> Targe
         session = boto3.Session(profile_name=options.profile, **keys)
         region = options.region or next(filter(None, map(environment.get, REGION_SOURCES)), None) or session.region_name
     except BotoCoreError as error:
-        raise UsageFault(f"{' '.join(str(error).split()).rstrip('.')}. Mend --profile or AWS_PROFILE.") from error
+        raise UsageFault(
+            f"{' '.join(str(error).split()).rstrip('.')}. Mend {options.flags}profile or AWS_PROFILE."
+        ) from error
     if region is None and not is_local:
-        raise UsageFault("no Region is named. Name one with --region, in AWS_REGION, or in the profile.")
+        raise UsageFault(f"no Region is named. Name one with {options.flags}region, in AWS_REGION, or in the profile.")
     return Target(session, endpoint, region or LOCAL_REGION, ignores_variables=options.uses_aws)
 
 
 def _endpoint(options: TargetOptions, environment: Mapping[str, str]) -> str | None:
     """The endpoint by the table above; None: boto3 finds it. Raises UsageFault."""
-    given = [("--endpoint", options.endpoint), *((name, environment.get(name) or None) for name in ENDPOINT_SOURCES)]
+    flags = options.flags
+    given = [
+        (f"{flags}endpoint", options.endpoint),
+        *((name, environment.get(name) or None) for name in ENDPOINT_SOURCES),
+    ]
     source, endpoint = next(((name, url) for name, url in given if url is not None), ("", None))
     if endpoint is None:
         return None if options.uses_aws or options.profile is not None else LOCAL_ENDPOINT
@@ -181,11 +189,13 @@ def _endpoint(options: TargetOptions, environment: Mapping[str, str]) -> str | N
         raise UsageFault(f'{source} is "{shown}"; it must be a URL without a path, such as {LOCAL_ENDPOINT}.')
     endpoint = endpoint.removesuffix("/")
     if options.uses_aws and not is_of_aws(endpoint):
-        if source == "--endpoint":
-            raise UsageFault(f"--aws and --endpoint {endpoint} exclude one another; leave one of them out.")
+        if source == f"{flags}endpoint":
+            raise UsageFault(f"{flags}aws and {source} {endpoint} exclude one another; leave one of them out.")
         return None
     if is_of_aws(endpoint) and not options.uses_aws and options.profile is None:
-        raise UsageFault(f"{source} is {endpoint}, which is AWS. Say so with --aws, or name a profile by --profile.")
+        raise UsageFault(
+            f"{source} is {endpoint}, which is AWS. Say so with {flags}aws, or name a profile by {flags}profile."
+        )
     return endpoint
 
 

@@ -13,7 +13,7 @@ from typing import Protocol
 import msgspec
 
 from hashrange.toolkit.moving.item_forms import TEXT_FORMS, FormName, page_text
-from hashrange.toolkit.moving.pages import NO_KEY, Page, PageReader
+from hashrange.toolkit.moving.pages import Page, PageReader
 from hashrange.toolkit.moving.raw_client import Stopped
 from hashrange.toolkit.moving.threads import run_together
 
@@ -21,9 +21,14 @@ from hashrange.toolkit.moving.threads import run_together
 class SegmentState(msgspec.Struct):
     """How far a segment is."""
 
-    key: msgspec.Raw = NO_KEY
-    """Behind this key it goes on; empty: from its begin."""
+    key: str = ""
+    """Behind this key, in DynamoDB JSON, it goes on; empty: from its begin."""
     is_done: bool = False
+
+    def advance(self, page: Page) -> None:
+        """Note that a page, the segment's next one, is done."""
+        self.key = bytes(page.last_evaluated_key).decode()
+        self.is_done = not self.key
 
 
 class ScanState(msgspec.Struct):
@@ -91,7 +96,7 @@ class TableScan:
         segment = self.state.segments[number]
         if self._left == 0:
             return
-        for page in self._reader.pages(number, bytes(segment.key)):
+        for page in self._reader.pages(number, segment.key.encode()):
             if not self._take(segment, page):
                 return
 
@@ -115,8 +120,7 @@ class TableScan:
             state.scanned_items += page.scanned_count
             state.units += page.units
             state.text_bytes += sum(map(len_of, items))
-            segment.key = msgspec.Raw(bytes(page.last_evaluated_key))
-            segment.is_done = not bytes(segment.key)
+            segment.advance(page)
             self._record()
             return self._left != 0
 

@@ -1,0 +1,127 @@
+"""Commands that move items are killed at seeded moments and go on with `--resume`: no item is lost, none is doubled."""
+
+import gzip
+import json
+import os
+import random
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+
+from hashrange.settings import Settings
+from hashrange.testing import server
+from hashrange.toolkit.plain_items import typed_item
+from tests.crash.harness import context
+from tests.crash.mover import move_until_killed
+from tests.support.seeds import seeds
+
+context.set_forkserver_preload(["tests.crash.writer", "tests.crash.mover"])
+KEYS = {"aws_access_key_id": "a", "aws_secret_access_key": "b", "region_name": "us-east-1"}
+VARIABLES = {"AWS_CONFIG_FILE": os.devnull, "AWS_SHARED_CREDENTIALS_FILE": os.devnull}
+ITEMS = [{"id": {"S": f"item {number}"}, "text": {"S": str(number) * 40_000}} for number in range(100)]
+"""They fill some pages of each segment."""
+STEPS_MAX = 40
+Item = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Any]:
+    with server(Settings(data_dir=None, port=0)) as database:
+        made: Any = boto3.client("dynamodb", endpoint_url=database.endpoint, **KEYS)
+        for name in ("Source", "Copy"):
+            made.create_table(
+                TableName=name,
+                AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
+                KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
+                BillingMode="PAY_PER_REQUEST",
+                StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_IMAGE"},
+            )
+        put(made, "Source", ITEMS)
+        yield made
+        made.close()
+
+
+def put(client: Any, name: str, items: list[Item]) -> None:
+    for start in range(0, len(items), 25):
+        puts = [{"PutRequest": {"Item": item}} for item in items[start : start + 25]]
+        client.batch_write_item(RequestItems={name: puts})
+
+
+def scanned(client: Any, name: str) -> list[Item]:
+    pages = client.get_paginator("scan").paginate(TableName=name)
+    return by_key([item for page in pages for item in page["Items"]])
+
+
+def by_key(items: list[Item]) -> list[Item]:
+    return sorted(items, key=lambda item: str(item["id"]["S"]))
+
+
+def run_with_kills(client: Any, chance: random.Random, words: list[str], is_begun: Callable[[], bool]) -> int:
+    """Run a command, kill it, and go on, until it ends by itself; returns how often it was killed."""
+    kills = 0
+    words = [*words, "--endpoint", client.meta.endpoint_url]
+    while True:
+        resume = ["--resume"] if is_begun() else []
+        here, there = context.Pipe(duplex=False)
+        process = context.Process(
+            target=move_until_killed, args=([*words, *resume], chance.randrange(1, STEPS_MAX), VARIABLES, there)
+        )
+        process.start()
+        there.close()
+        try:
+            code = int(here.recv_bytes())
+        except EOFError:
+            kills += 1
+            continue
+        finally:
+            process.join()
+            here.close()
+        assert code == 0
+        return kills
+
+
+@pytest.mark.parametrize("seed", seeds(2, 100))
+@pytest.mark.parametrize("name", ["items.json", "items.jsonl.gz", "items.csv"])
+def test_a_scan_loses_and_doubles_nothing(client: Any, tmp_path: Path, name: str, seed: int) -> None:
+    path, kept = tmp_path / name, tmp_path / f"{name}.scan-progress"
+    words = ["scan", "--table", "Source", "--segments", "3", "--output", str(path)]
+    kills = run_with_kills(client, random.Random(f"{name} {seed}"), words, kept.exists)
+    assert kills
+    content = path.read_bytes()
+    if name == "items.csv":
+        header, *rows = content.decode().splitlines()
+        assert header == "id,text"
+        assert sorted(rows) == sorted(f"{item['id']['S']},{item['text']['S']}" for item in ITEMS)
+    else:
+        found = (
+            json.loads(content)
+            if name == "items.json"
+            else [json.loads(line) for line in gzip.decompress(content).splitlines()]
+        )
+        assert by_key(list(map(typed_item, found))) == by_key(ITEMS)
+    assert not kept.exists()
+
+
+@pytest.mark.parametrize("seed", seeds(2, 100))
+def test_a_load_loses_and_doubles_nothing(client: Any, tmp_path: Path, seed: int) -> None:
+    for item in scanned(client, "Copy"):
+        client.delete_item(TableName="Copy", Key={"id": item["id"]})
+    path = tmp_path / "items.jsonl"
+    path.write_text("".join(json.dumps({"Item": item}) + "\n" for item in ITEMS), encoding="utf-8")
+    words = ["load", str(path), "--table", "Copy"]
+    run_with_kills(client, random.Random(seed), words, Path(f"{path}.load-progress").exists)
+    assert scanned(client, "Copy") == by_key(ITEMS)
+
+
+@pytest.mark.parametrize("seed", seeds(2, 100))
+def test_a_copy_loses_and_doubles_nothing(client: Any, tmp_path: Path, seed: int) -> None:
+    for item in scanned(client, "Copy"):
+        client.delete_item(TableName="Copy", Key={"id": item["id"]})
+    kept = tmp_path / "kept"
+    words = ["copy", "--table", "Source", "--to-table", "Copy", "--progress", str(kept)]
+    words += ["--to-endpoint", client.meta.endpoint_url]
+    assert run_with_kills(client, random.Random(seed), words, kept.exists)
+    assert scanned(client, "Copy") == by_key(ITEMS)
