@@ -21,9 +21,9 @@ from tests.support.seeds import seeds
 context.set_forkserver_preload(["tests.crash.writer", "tests.crash.mover"])
 KEYS = {"aws_access_key_id": "a", "aws_secret_access_key": "b", "region_name": "us-east-1"}
 VARIABLES = {"AWS_CONFIG_FILE": os.devnull, "AWS_SHARED_CREDENTIALS_FILE": os.devnull}
-ITEMS = [{"id": {"S": f"item {number}"}, "text": {"S": str(number) * 40_000}} for number in range(100)]
+ITEMS = [{"id": {"S": f"item {number}"}, "text": {"S": str(number) * 80_000}} for number in range(10, 50)]
 """They fill some pages of each segment."""
-STEPS_MAX = 40
+STEPS_MAX = 30
 Item = dict[str, Any]
 
 
@@ -83,7 +83,7 @@ def run_with_kills(client: Any, chance: random.Random, words: list[str], is_begu
         return kills
 
 
-@pytest.mark.parametrize("seed", seeds(2, 100))
+@pytest.mark.parametrize("seed", seeds(1, 100))
 @pytest.mark.parametrize("name", ["items.json", "items.jsonl.gz", "items.csv"])
 def test_a_scan_loses_and_doubles_nothing(client: Any, tmp_path: Path, name: str, seed: int) -> None:
     path, kept = tmp_path / name, tmp_path / f"{name}.scan-progress"
@@ -116,7 +116,7 @@ def test_a_load_loses_and_doubles_nothing(client: Any, tmp_path: Path, seed: int
     assert scanned(client, "Copy") == by_key(ITEMS)
 
 
-@pytest.mark.parametrize("seed", seeds(2, 100))
+@pytest.mark.parametrize("seed", seeds(1, 100))
 def test_a_copy_loses_and_doubles_nothing(client: Any, tmp_path: Path, seed: int) -> None:
     for item in scanned(client, "Copy"):
         client.delete_item(TableName="Copy", Key={"id": item["id"]})

@@ -122,8 +122,9 @@ def test_changes_follow_until_the_command_is_told_to_end(source: Tables, target:
     source.fill(name, PLAIN)
     target.make(name)
     words = ["copy", "--table", name, "--to-endpoint", target.endpoint, "--follow"]
-    for is_first in (True, False):
-        process = source.start(*words, *([] if is_first else ["--resume"]))
+    for end in (signal.SIGKILL, signal.SIGINT):
+        resume = ["--resume"] if end == signal.SIGINT else []
+        process = source.start(*words, *resume)
         assert process.stderr is not None
         said = b""
         while b"Following changes; Ctrl-C ends it." not in said:
@@ -132,11 +133,11 @@ def test_changes_follow_until_the_command_is_told_to_end(source: Tables, target:
             assert line, said.decode()
         change(source, name)
         wait_until(lambda: target.items(name) == source.items(name))
-        process.send_signal(signal.SIGINT)
+        process.send_signal(end)
         told = process.communicate()[1].decode()
-        assert process.returncode == DONE
-        assert "copied so far. The same command with --resume goes on." in told
         change(source, name)  # while nobody follows
+    assert process.returncode == DONE
+    assert "copied so far. The same command with --resume goes on." in told
     assert target.items(name) != source.items(name)
 
 

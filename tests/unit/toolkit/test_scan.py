@@ -4,7 +4,6 @@ import csv
 import gzip
 import io
 import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -175,4 +174,3 @@ def test_a_reader_that_ends_early_is_no_failure(tables: Tables) -> None:
     assert process.stderr is not None
     assert process.stderr.read() == b""
     process.stderr.close()
-    assert isinstance(process, subprocess.Popen)

@@ -79,7 +79,9 @@ class ScanJob:
         options = self.options
         wish: dict[str, Any] = {
             "--table": options.table, "the endpoint": self._target.place, "--format": options.form,
-            "--limit": options.limit, **self.members,
+            "--filter": options.filter, "--projection": options.projection, "--names": dict(options.names),
+            "--values": dict(options.values), "--index": options.index, "--consistent": options.is_consistent,
+            "--limit": options.limit,
         }  # fmt: skip
         self._progress_file = kept = ProgressFile(f"{output}.scan-progress", wish, ScanState)
         if not options.is_resumed:
