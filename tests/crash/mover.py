@@ -65,4 +65,4 @@ def let_step(step: Callable[[], None]) -> None:
     setattr(OutputFile, "write", write_halves)  # noqa: B010 - mypy refuses assignments to methods
     setattr(RawClient, "send", send_between)  # noqa: B010
     setattr(ProgressFile, "_write", keep_between)  # noqa: B010
-    os.replace = replace_between
+    setattr(os, "replace", replace_between)  # noqa: B010

@@ -88,14 +88,14 @@ class ToldCopy:
         state = self._state
         units = state.read_units + state.write_units
         expected = 0 if self.is_followed else self._job.expected_items
-        self.progress.show(state.items + state.changes, state.text_bytes, units, state.scanned_items, expected)
+        self.progress.show(state.copied_items + state.changes, state.text_bytes, units, state.scanned_items, expected)
 
     def follow(self) -> None:
         """Tell that all items are copied."""
         self.is_followed = True
         self.progress.clear()
         complain(
-            f"{count(self._state.items, 'item')} in the table {self._to_table}. Following changes; Ctrl-C ends it."
+            f"{count(self._state.copied_items, 'item')} in the table {self._to_table}. Following changes; Ctrl-C ends it."
         )
 
     def end(self) -> None:
@@ -104,7 +104,7 @@ class ToldCopy:
         state = self._state
         changes = f" and {count(state.changes, 'change')}" if self.is_followed else ""
         way_out = " The same command with --resume goes on." if self._job.can_go_on else ""
-        complain(f"{count(state.items, 'item')}{changes} copied so far.{way_out}")
+        complain(f"{count(state.copied_items, 'item')}{changes} copied so far.{way_out}")
 
 
 def copied(job: "CopyJob", to_table: str) -> int:
@@ -114,7 +114,7 @@ def copied(job: "CopyJob", to_table: str) -> int:
         job.run(told.show, told.follow)
         told.progress.clear()
         units = f"{state.read_units:,.1f} read units, {state.write_units:,.0f} write units"
-        complain(f"{count(state.items, 'item')} in the table {to_table}, {units}.")
+        complain(f"{count(state.copied_items, 'item')} in the table {to_table}, {units}.")
     except KeyboardInterrupt:
         told.end()
         if not told.is_followed:

@@ -54,14 +54,14 @@ def run(words: list[str]) -> int:
             if told <= TOLD_FAULTS_MAX:
                 progress.clear()
                 complain(f"{path}:{number}: {reason}")
-        progress.show(load.state.items, load.state.text_bytes, load.state.units)
+        progress.show(load.state.loaded_items, load.state.text_bytes, load.state.units)
 
     try:
         job.run(show)
     except (KeyboardInterrupt, ToolkitFailure):
         progress.clear()
         if job.can_go_on:
-            complain(f"{count(job.state.items, 'item')} loaded so far. The same command with --resume goes on.")
+            complain(f"{count(job.state.loaded_items, 'item')} loaded so far. The same command with --resume goes on.")
         raise
     finally:
         progress.clear()
@@ -72,7 +72,7 @@ def tell_end(job: "LoadJob", table: str) -> int:
     """Say what was loaded; returns the exit code."""
     state = job.state
     deleted = f", {count(state.deletions, 'deletion')}" if state.deletions else ""
-    complain(f"{count(state.items, 'item')}{deleted} in the table {table}, {state.units:,.0f} write units.")
+    complain(f"{count(state.loaded_items, 'item')}{deleted} in the table {table}, {state.units:,.0f} write units.")
     if job.masks is not None and job.masks.unused:
         complain(f"Note: these rules have met no attribute: {', '.join(job.masks.unused)}.")
     if state.bad_records:

@@ -118,7 +118,7 @@ def chosen_job(options: Any) -> "ScanJob":
             projection=options.projection,
             names=names,
             values=json_object(options.values, "--values", '{":s": {"S": "active"}}') or {},
-            index=options.index,
+            index_name=options.index,
             is_consistent=options.is_consistent,
             limit=number_of(options.limit, "--limit"),
             units_per_second=rate_of(options.rate_limit),

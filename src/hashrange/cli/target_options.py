@@ -45,8 +45,11 @@ def chosen_target(options: Any, places: str = "") -> "Target":
     # Imported here: a command's help does not need it, and it loads the server's settings.
     from hashrange.cli.settings_sources import current_environment
 
-    given = [getattr(options, places + name) for name in ("endpoint", "uses_aws", "profile", "region")]
-    return find_target(TargetOptions(*given, flags=f"--{places.replace('_', '-')}"), current_environment())
+    endpoint, uses_aws, profile, region = (
+        getattr(options, places + name) for name in ("endpoint", "uses_aws", "profile", "region")
+    )
+    chosen = TargetOptions(endpoint, uses_aws, profile, region, flags=f"--{places.replace('_', '-')}")
+    return find_target(chosen, current_environment())
 
 
 def agree(target: "Target", deed: str, *, is_agreed: bool) -> None:

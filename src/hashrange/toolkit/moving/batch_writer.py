@@ -4,7 +4,7 @@ one if the service refuses a batch, to find out which item it refuses.
 
 import threading
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -61,7 +61,7 @@ class BatchWriter:
     def __init__(self, client: RawClient, table: str, rate: UnitRate | None, stop: threading.Event) -> None:
         self._client, self._table, self._rate, self._stop = client, table, rate, stop
         self._head = b'{"ReturnConsumedCapacity":"TOTAL","RequestItems":{%b:[' % msgspec.json.encode(table)
-        self._members = {"RequestItems": {table: [{}]}}
+        self._members: dict[str, Any] = {"RequestItems": {table: [{}]}}
 
     def write(self, requests: Sequence[bytes]) -> Written:
         """Write at most BATCH_ITEMS requests, all of different keys. Raises ToolkitFailure, Stopped."""

@@ -46,7 +46,7 @@ def open_unpacked(path: str) -> BinaryIO:
         return os.fdopen(os.dup(0), "rb")
     opened: Any
     if path.endswith(GZIP):
-        opened = gzip_ng.open(path, "rb")
+        opened = gzip_ng.GzipNGFile(path, "rb")
     elif path.endswith(ZSTD):
         opened = _zstd(path).open(path, "rb")
     else:
@@ -55,9 +55,9 @@ def open_unpacked(path: str) -> BinaryIO:
     return found
 
 
-def damage_errors() -> tuple[type[Exception], ...]:
+def damage_errors() -> tuple[type[BaseException], ...]:
     """What reading a file raises if it is no gzip or zstd, or cut off."""
-    errors: list[type[Exception]] = [OSError, EOFError, zlib_ng.error]  # type: ignore[list-item]
+    errors: list[Any] = [OSError, EOFError, zlib_ng.error]
     if find_spec(_zstd_module()) is not None:
         errors.append(_zstd("").ZstdError)
     return tuple(errors)

@@ -17,7 +17,7 @@ from hashrange.toolkit.moving.compressed import damage_errors, open_unpacked
 from hashrange.toolkit.moving.item_forms import FormName
 from hashrange.toolkit.moving.json_array import NoArray, array_values
 from hashrange.toolkit.moving.keys import BadRecord
-from hashrange.toolkit.plain_items import PlainValueWrong, typed_item
+from hashrange.toolkit.plain_items import PlainValueWrong, typed_item, typed_value
 
 EXPORT_MEMBERS = {"Metadata", "Keys"}
 """Members of each line of an incremental export."""
@@ -168,7 +168,7 @@ def _typed(cell: str, kind: str, name: str) -> dict[str, Any]:
         return {"BOOL": cell == "true"}
     if kind == "JSON":
         try:
-            return typed_item({"": json.loads(cell, parse_float=Decimal)})[""]
+            return typed_value(json.loads(cell, parse_float=Decimal))
         except ValueError:
             raise BadRecord(f"its cell {name} is no JSON.") from None
     raise BadRecord(f"its cell {name} is {cell}, which is no {kind}.")

@@ -37,7 +37,7 @@ class ScanOptions(NamedTuple):
     projection: str | None = None
     names: Mapping[str, str] = {}
     values: Mapping[str, Any] = {}
-    index: str | None = None
+    index_name: str | None = None
     is_consistent: bool = False
     limit: int | None = None
     units_per_second: float | None = None
@@ -80,7 +80,7 @@ class ScanJob:
         wish: dict[str, Any] = {
             "--table": options.table, "the endpoint": self._target.place, "--format": options.form,
             "--filter": options.filter, "--projection": options.projection, "--names": dict(options.names),
-            "--values": dict(options.values), "--index": options.index, "--consistent": options.is_consistent,
+            "--values": dict(options.values), "--index": options.index_name, "--consistent": options.is_consistent,
             "--limit": options.limit,
         }  # fmt: skip
         self._progress_file = kept = ProgressFile(f"{output}.scan-progress", wish, ScanState)
@@ -106,7 +106,7 @@ class ScanJob:
         """Scan. `pass_on`: takes what goes to standard output. Raises ToolkitFailure, and what `pass_on` raises."""
         options = self.options
         table = self._target.ask("dynamodb", "describe_table", TableName=options.table)["Table"]
-        self.expected_items = described_items(table, options.index)
+        self.expected_items = described_items(table, options.index_name)
         if self._progress_file is not None and self._is_new:
             self._progress_file.begin(self.state)
         with ExitStack() as stack:
@@ -176,7 +176,7 @@ def scan_members(options: ScanOptions, aliased: Aliased) -> dict[str, Any]:
         "ProjectionExpression": projection,
         "ExpressionAttributeNames": aliased.names,
         "ExpressionAttributeValues": dict(options.values),
-        "IndexName": options.index,
+        "IndexName": options.index_name,
         "ConsistentRead": options.is_consistent,
     }
     return {name: value for name, value in members.items() if value}

@@ -6,6 +6,7 @@ again that the copied items have already; the last one of an item leaves it as i
 """
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import msgspec
 
@@ -109,7 +110,7 @@ class StreamFollowing:
         self.has_ended = not is_on and all(one in places and places[one].is_drained for one in found)
         return found
 
-    def _descriptions(self) -> Iterator[dict[str, object]]:
+    def _descriptions(self) -> Iterator[dict[str, Any]]:
         start: dict[str, str] = {}
         while True:
             told = self._source.ask("dynamodbstreams", "describe_stream", StreamArn=self._arn, **start)

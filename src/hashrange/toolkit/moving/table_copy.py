@@ -31,7 +31,7 @@ class CopyState(msgspec.Struct):
     """How far a copy is."""
 
     segments: list[SegmentState]
-    items: int = 0
+    copied_items: int = 0
     bad_items: int = 0
     scanned_items: int = 0
     read_units: float = 0.0
@@ -77,7 +77,7 @@ class TableCopy:
                 if self._stop.is_set():
                     raise Stopped
                 state = self.state
-                state.items += len(page.items) - refused
+                state.copied_items += len(page.items) - refused
                 state.bad_items += refused
                 state.scanned_items += page.scanned_count
                 state.read_units += page.units

@@ -39,7 +39,7 @@ class LoadState(msgspec.Struct):
     """Number of the file, from 0."""
     number: int = 0
     """Number of its last record that is done."""
-    items: int = 0
+    loaded_items: int = 0
     deletions: int = 0
     bad_records: int = 0
     units: float = 0.0
@@ -100,7 +100,7 @@ class TableLoad:
         """Batches that are being written, or wait for one before them, in order."""
         self._is_free = threading.Condition()
         self._stop = threading.Event()
-        self._kept_items = state.items
+        self._kept_items = state.loaded_items
         self.faults = deque[tuple[str, int, str]]()
         """File, number and reason of bad records that were not told yet."""
 
@@ -180,13 +180,13 @@ class TableLoad:
         while self._written and self._written[0].is_done:
             done = self._written.popleft()
             state.file, state.number = done.end
-            state.items += len(done.requests) - done.deletions - done.refused_items
+            state.loaded_items += len(done.requests) - done.deletions - done.refused_items
             state.deletions += done.deletions
             state.bad_records += done.bad_records + done.refused_items
             state.units += done.units
             state.text_bytes += done.size_bytes
-        if state.items >= self._kept_items + KEPT_EACH_ITEMS:
-            self._kept_items = state.items
+        if state.loaded_items >= self._kept_items + KEPT_EACH_ITEMS:
+            self._kept_items = state.loaded_items
             self._keep(state)
         self._is_free.notify_all()
 
