@@ -2,8 +2,8 @@
 memory? `python -m benchmarks.toolkit`.
 
 The server is a process of its own, in memory, and so is each command. A bare request is sent by as many threads as the
-command has, unsigned, and its reply is not parsed. Items have about 400 bytes. On two cores, the server has one and the
-command the other, if nothing else runs.
+command has, with a signature that nobody checks, and its reply is not parsed. Items have about 400 bytes. On two cores,
+the server has one and the command the other, if nothing else runs.
 """
 
 import argparse
@@ -47,9 +47,11 @@ def served() -> Iterator[int]:
     """A server in memory; yields its port."""
     command = [sys.executable, "-m", "hashrange", "serve", "--in-memory", "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        yield int(process.stdout.readline().split("http://127.0.0.1:")[1].split()[0].rstrip("/.,"))
-        process.terminate()
+        try:
+            assert process.stdout is not None
+            yield int(process.stdout.readline().split("http://127.0.0.1:")[1].split(",")[0])
+        finally:
+            process.terminate()
 
 
 class Bare:
@@ -59,13 +61,15 @@ class Bare:
         self._connection, self._port = Connection(port), port
 
     def ask(self, operation: str, body: bytes) -> bytes:
-        self._connection.send(
-            b"POST / HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nX-Amz-Target: DynamoDB_20120810.%b\r\n"
-            b"Content-Type: application/x-amz-json-1.0\r\nContent-Length: %d\r\n"
-            b"Authorization: AWS4-HMAC-SHA256 Credential=a/20260101/us-east-1/dynamodb/aws4_request,"
-            b" SignedHeaders=host, Signature=a\r\nX-Amz-Date: 20260101T000000Z\r\n\r\n%b"
-            % (self._port, operation.encode(), len(body), body)
+        """The body of the reply."""
+        date = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+        head = (
+            f"POST / HTTP/1.1\r\nHost: 127.0.0.1:{self._port}\r\nX-Amz-Target: DynamoDB_20120810.{operation}\r\n"
+            f"Content-Type: application/x-amz-json-1.0\r\nContent-Length: {len(body)}\r\nX-Amz-Date: {date}\r\n"
+            f"Authorization: AWS4-HMAC-SHA256 Credential=a/{date[:8]}/us-east-1/dynamodb/aws4_request,"
+            " SignedHeaders=host, Signature=a\r\n\r\n"
         )
+        self._connection.send(head.encode() + body)
         status, reply = self._connection.receive()
         assert status == 200, reply
         return reply

@@ -94,9 +94,8 @@ class ToldCopy:
         """Tell that all items are copied."""
         self.is_followed = True
         self.progress.clear()
-        complain(
-            f"{count(self._state.copied_items, 'item')} in the table {self._to_table}. Following changes; Ctrl-C ends it."
-        )
+        items = count(self._state.copied_items, "item")
+        complain(f"{items} in the table {self._to_table}. Following changes; Ctrl-C ends it.")
 
     def end(self) -> None:
         """Tell what was copied before the command was interrupted, or failed."""

@@ -70,6 +70,16 @@ class Target:
             self._clients[service] = self.new_client(service)
         return self._clients[service]
 
+    def credentials(self) -> Any:
+        """The caller's credentials, as botocore has them; None: there are none. Raises ToolkitFailure."""
+        with self.worded():
+            return self._session.get_credentials()
+
+    def ca_bundle(self) -> str | None:
+        """The file of the authorities that are trusted, if variables or the profile name one."""
+        found: str | None = self._session._session.get_config_variable("ca_bundle")  # noqa: SLF001 - boto3 does not tell
+        return found
+
     def ask(self, service: str, operation: str, /, **members: Any) -> Any:
         """The reply to an operation, such as `describe_table`. Raises ToolkitFailure."""
         with self.worded(members):

@@ -3,6 +3,7 @@
 import json
 import signal
 import threading
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from hashrange.cli.main import DONE, WRONG_USE
 from hashrange.cli.moved_items import MovedItems, time_told
 from hashrange.toolkit.failures import ToolkitFailure
 from hashrange.toolkit.moving.batch_writer import BatchWriter
+from hashrange.toolkit.moving.direct_requests import is_whole
 from hashrange.toolkit.moving.item_forms import page_text
 from hashrange.toolkit.moving.pages import PageReader, ScanWish
 from hashrange.toolkit.moving.raw_client import THROTTLED_TRIES, RawClient, Stopped
@@ -137,6 +139,35 @@ def test_a_table_that_takes_nothing_is_given_up() -> None:
         BatchWriter(client, "Table", None, NoPause()).write([put])
 
 
+class Failing:
+    """Stands for direct requests, none of which succeeds."""
+
+    def send(self, operation: str, body: bytes) -> None:
+        assert operation == "scan"
+
+
+def test_what_does_not_succeed_directly_is_sent_by_boto3(tables: Tables) -> None:
+    tables.make("ByBoto3")
+    tables.fill("ByBoto3", simple_items(3))
+    with RawClient(find_target(TargetOptions(tables.endpoint), {})) as client:
+        direct, body = client._direct, b'{"TableName":"ByBoto3"}'
+        whole = client.send("scan", {"TableName": "ByBoto3"}, body)
+        assert json.loads(whole)["Count"] == 3
+        assert direct.send("scan", body) == whole
+        assert direct.send("scan", b'{"TableName":"Missing"}') is None
+        connection = direct._local.connection
+        client._direct = Failing()  # type: ignore[assignment]
+        assert client.send("scan", {"TableName": "ByBoto3"}, body) == whole
+        direct.close()
+        assert connection is None
+
+
+def test_a_reply_that_is_not_whole_is_none() -> None:
+    assert is_whole(b"{}", str(zlib.crc32(b"{}")))
+    assert is_whole(b"{}", None)
+    assert not is_whole(b"{", str(zlib.crc32(b"{}")))
+
+
 def test_throttled_requests_are_sent_again(tables: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
     throttled = ToolkitFailure("throttled", "ThrottlingException")
     replies: list[Any] = [throttled, throttled, b"{}"]
@@ -149,6 +180,7 @@ def test_throttled_requests_are_sent_again(tables: Tables, monkeypatch: pytest.M
 
     client = RawClient(find_target(TargetOptions(tables.endpoint), {}), stop=NoPause())
     monkeypatch.setattr(client, "_send", send)
+    monkeypatch.setattr(client, "_direct", Failing())
     assert client.send("scan", {}, b"{}") == b"{}"
     replies[:] = [throttled] * THROTTLED_TRIES
     with pytest.raises(ToolkitFailure):

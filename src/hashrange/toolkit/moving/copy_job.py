@@ -100,34 +100,34 @@ class CopyJob:
         `on_followed`: is called once all items are copied and changes are followed. Raises ToolkitFailure.
         """
         options, stop, state = self._options, threading.Event(), self.state
-        rate = UnitRate(options.units_per_second) if options.units_per_second else None
         segments = len(state.segments)
-        members = {"ConsistentRead": True} if options.is_consistent else {}
-        reader = PageReader(
-            RawClient(self._source, connections=segments, stop=stop),
-            ScanWish(options.table, segments, members),
-            rate,
-            stop,
-        )
-        writing = RawClient(self._target, connections=segments, stop=stop)
-        writer = BatchWriter(writing, options.to_table, None, stop)
         keep = self._progress_file.write
-        following = StreamFollowing(
-            self._source, RawClient(self._source, "dynamodbstreams", stop=stop), self._stream_arn, writer, state, keep
-        )
-        if not options.is_resumed:
+        with (
+            RawClient(self._source, connections=segments, stop=stop) as reading,
+            RawClient(self._source, "dynamodbstreams", stop=stop) as stream,
+            RawClient(self._target, connections=segments, stop=stop) as writing,
+        ):
+            writer = BatchWriter(writing, options.to_table, None, stop)
+            following = StreamFollowing(self._source, stream, self._stream_arn, writer, state, keep)
+            if not options.is_resumed:
+                if options.is_following:
+                    following.begin()
+                self._progress_file.begin(state)
+            copy = TableCopy(self._reader(reading, stop), writer, state, keep)
+            try:
+                copy.run(stop, lambda: on_tick(copy))
+            finally:
+                on_tick(copy)
             if options.is_following:
-                following.begin()
-            self._progress_file.begin(state)
-        copy = TableCopy(reader, writer, state, keep)
-        try:
-            copy.run(stop, lambda: on_tick(copy))
-        finally:
-            on_tick(copy)
-        if options.is_following:
-            on_followed()
-            self._follow(following, stop, lambda: on_tick(copy))
+                on_followed()
+                self._follow(following, stop, lambda: on_tick(copy))
         self._progress_file.remove()
+
+    def _reader(self, client: RawClient, stop: threading.Event) -> PageReader:
+        options = self._options
+        members = {"ConsistentRead": True} if options.is_consistent else {}
+        rate = UnitRate(options.units_per_second) if options.units_per_second else None
+        return PageReader(client, ScanWish(options.table, len(self.state.segments), members), rate, stop)
 
     def _follow(self, following: StreamFollowing, stop: threading.Event, on_tick: Callable[[], None]) -> None:
         while not following.has_ended:

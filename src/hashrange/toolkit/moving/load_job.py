@@ -96,22 +96,22 @@ class LoadJob:
         attributes = key_attributes(self._table)
         kinds = {**options.kinds, **{one.name: one.kind for one in attributes}}
         rate = UnitRate(options.units_per_second) if options.units_per_second else None
-        client = RawClient(self._target, connections=THREADS, stop=stop)
         if self._progress_file is not None and not options.is_resumed:
             self._progress_file.begin(self.state)
-        load = TableLoad(
-            BatchWriter(client, options.table, rate, stop),
-            attributes,
-            self.files,
-            lambda file: _records(file, kinds),
-            self.state,
-            masks=self.masks,
-            keep=self._progress_file.write if self._progress_file is not None else None,
-        )
-        try:
-            load.run(THREADS, stop, lambda: on_tick(load))
-        finally:
-            on_tick(load)
+        with RawClient(self._target, connections=THREADS, stop=stop) as client:
+            load = TableLoad(
+                BatchWriter(client, options.table, rate, stop),
+                attributes,
+                self.files,
+                lambda file: _records(file, kinds),
+                self.state,
+                masks=self.masks,
+                keep=self._progress_file.write if self._progress_file is not None else None,
+            )
+            try:
+                load.run(THREADS, stop, lambda: on_tick(load))
+            finally:
+                on_tick(load)
         if self._progress_file is not None:
             self._progress_file.remove()
 

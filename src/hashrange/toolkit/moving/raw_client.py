@@ -1,17 +1,20 @@
-"""How are requests sent whose bodies are JSON already, and whose replies stay JSON? By a client of boto3 that signs,
-sends and retries, but neither writes bodies nor parses replies.
+"""How are requests sent whose bodies are JSON already, and whose replies stay JSON? Directly (direct_requests.py), and
+if that does not succeed, by a client of boto3 that signs, sends and retries, but neither writes bodies nor parses
+replies.
 
 botocore's parser takes 22 µs for an item of 400 bytes, and its writer as long. Its events, which are public, put the
 body in and take the reply out. So endpoints, credentials, proxies, retries and errors are those of any other command.
+A request may be sent twice. So only requests are sent here for which that changes nothing.
 """
 
 import threading
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Self
 
 import msgspec
 
 from hashrange.toolkit.failures import NO_DYNAMODB, THROTTLED_CODES, ToolkitFailure
+from hashrange.toolkit.moving.direct_requests import SUCCESS_STATUS, DirectRequests
 from hashrange.toolkit.patience import jittered_seconds
 from hashrange.toolkit.target import CONNECTIONS_USUAL, Target
 
@@ -19,7 +22,6 @@ THROTTLED_TRIES = 12
 """How often a request is sent that is throttled each time, after all retries of boto3: for some two minutes."""
 _RAW = "RawBody"
 """Member of a reply of boto3 that has its bytes. No operation has such a member."""
-SUCCESS_STATUS = 200
 
 
 class Stopped(Exception):
@@ -33,7 +35,7 @@ def wait(stop: threading.Event, seconds: float) -> None:
 
 
 class RawClient:
-    """A client for one service of a target, for any number of threads."""
+    """A client for one service of a target, for any number of threads; a context manager."""
 
     def __init__(
         self,
@@ -47,16 +49,28 @@ class RawClient:
         self._target = target
         self._client = target.new_client(service, max(connections, CONNECTIONS_USUAL))
         self._stop = stop or threading.Event()
+        self._direct = DirectRequests(target, self._client)
         self._local = threading.local()
         events = self._client.meta.events
         events.register("before-call", self._put_body_in)
         events.register("before-parse", _take_reply_out)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._direct.close()
 
     def send(self, operation: str, members: Mapping[str, Any], body: bytes) -> bytes:
         """The bytes of the reply. Raises ToolkitFailure, Stopped.
 
         `operation`: of boto3, such as `batch_write_item`. `members`: some that boto3 takes for it; they are not sent.
         """
+        reply = self._direct.send(operation, body)
+        if reply is not None:
+            return reply
+        if self._stop.is_set():
+            raise Stopped
         for tries, seconds in enumerate(jittered_seconds(), 1):
             try:
                 return self._send(operation, members, body)

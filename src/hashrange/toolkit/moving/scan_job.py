@@ -130,19 +130,19 @@ class ScanJob:
         options, stop = self.options, threading.Event()
         rate = UnitRate(options.units_per_second) if options.units_per_second else None
         segments = len(self.state.segments)
-        client = RawClient(self._target, connections=segments, stop=stop)
         page_limit = None if options.filter else options.limit
         wish = ScanWish(options.table, segments, self.members, page_limit)
-        scan = TableScan(
-            PageReader(client, wish, rate, stop),
-            self.state,
-            output,
-            "dynamodb-json" if is_spool else options.form,
-            bytes if is_spool else self._pack,
-            limit=options.limit,
-            keep=self._progress_file.write if self._progress_file is not None else None,
-        )
-        scan.run(stop, lambda: on_tick(self.state))
+        with RawClient(self._target, connections=segments, stop=stop) as client:
+            scan = TableScan(
+                PageReader(client, wish, rate, stop),
+                self.state,
+                output,
+                "dynamodb-json" if is_spool else options.form,
+                bytes if is_spool else self._pack,
+                limit=options.limit,
+                keep=self._progress_file.write if self._progress_file is not None else None,
+            )
+            scan.run(stop, lambda: on_tick(self.state))
 
     def _write_csv(self, spool: str, key_names: list[str], pass_on: Callable[[bytes], None]) -> None:
         """Make CSV of the lines."""
