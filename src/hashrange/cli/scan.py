@@ -1,5 +1,6 @@
 """`hashrange scan`: which items does a table hold? Reads all, in parallel, into a file or to standard output."""
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 from hashrange.cli.main import DONE, count
@@ -46,8 +47,11 @@ def run(words: list[str]) -> int:
         complain(f"Note: {', '.join(replaced)} {kind} of DynamoDB; {', '.join(replaced.values())} is sent instead.")
     progress = MovedItems()
 
+    is_shown = options.output is not None or not sys.stdout.isatty()
+
     def show(state: "ScanState") -> None:
-        progress.show(state.written_items, state.text_bytes, state.units, state.scanned_items, job.expected_items)
+        if is_shown:
+            progress.show(state.written_items, state.text_bytes, state.units, state.scanned_items, job.expected_items)
 
     try:
         job.run(say_data, show)

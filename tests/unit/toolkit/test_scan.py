@@ -153,6 +153,15 @@ def test_what_is_wrong_is_told_in_a_sentence(tables: Tables, words: list[str], s
     assert not tables.out
 
 
+def test_what_fails_before_it_begins_leaves_nothing_to_go_on_with(tables: Tables) -> None:
+    path = tables.path("items.jsonl")
+    assert tables.run("scan", "--table", "MyTable", "--filter", "id =", "--output", path) == FAILED
+    assert tables.run("scan", "--table", "MyTable", "--output", path) == DONE
+    assert tables.run("scan", "--table", "MyTable", "--output", str(tables.folder)) == WRONG_USE
+    assert f"the file {tables.folder} cannot be written: Is a directory. Name another one." in tables.told
+    assert not list(tables.folder.parent.glob("*.scan-progress"))
+
+
 def test_refusals_are_told(tables: Tables) -> None:
     assert tables.run("scan", "--table", "Missing") == FAILED
     assert "there is no table Missing in us-east-1 at" in tables.told

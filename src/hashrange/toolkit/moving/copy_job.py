@@ -101,19 +101,20 @@ class CopyJob:
         """
         options, stop, state = self._options, threading.Event(), self.state
         segments = len(state.segments)
-        keep = self._progress_file.write
+        kept = self._progress_file
         with (
+            kept.removed_unless(lambda: state.has_begun),
             RawClient(self._source, connections=segments, stop=stop) as reading,
             RawClient(self._source, "dynamodbstreams", stop=stop) as stream,
             RawClient(self._target, connections=segments, stop=stop) as writing,
         ):
             writer = BatchWriter(writing, options.to_table, None, stop)
-            following = StreamFollowing(self._source, stream, self._stream_arn, writer, state, keep)
+            following = StreamFollowing(self._source, stream, self._stream_arn, writer, state, kept.write)
             if not options.is_resumed:
                 if options.is_following:
                     following.begin()
-                self._progress_file.begin(state)
-            copy = TableCopy(self._reader(reading, stop), writer, state, keep)
+                kept.begin(state)
+            copy = TableCopy(self._reader(reading, stop), writer, state, kept.write)
             try:
                 copy.run(stop, lambda: on_tick(copy))
             finally:
@@ -121,7 +122,7 @@ class CopyJob:
             if options.is_following:
                 on_followed()
                 self._follow(following, stop, lambda: on_tick(copy))
-        self._progress_file.remove()
+        kept.remove()
 
     def _reader(self, client: RawClient, stop: threading.Event) -> PageReader:
         options = self._options

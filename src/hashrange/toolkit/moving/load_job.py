@@ -92,12 +92,20 @@ class LoadJob:
 
     def run(self, on_tick: Callable[[TableLoad], None]) -> None:
         """Load. Raises UsageFault, ToolkitFailure."""
+        if self._progress_file is None:
+            self._load(None, on_tick)
+            return
+        if not self._options.is_resumed:
+            self._progress_file.begin(self.state)
+        with self._progress_file.removed_unless(lambda: self.state.has_begun):
+            self._load(self._progress_file.write, on_tick)
+        self._progress_file.remove()
+
+    def _load(self, keep: Callable[[LoadState], None] | None, on_tick: Callable[[TableLoad], None]) -> None:
         options, stop = self._options, threading.Event()
         attributes = key_attributes(self._table)
         kinds = {**options.kinds, **{one.name: one.kind for one in attributes}}
         rate = UnitRate(options.units_per_second) if options.units_per_second else None
-        if self._progress_file is not None and not options.is_resumed:
-            self._progress_file.begin(self.state)
         with RawClient(self._target, connections=THREADS, stop=stop) as client:
             load = TableLoad(
                 BatchWriter(client, options.table, rate, stop),
@@ -106,14 +114,12 @@ class LoadJob:
                 lambda file: _records(file, kinds),
                 self.state,
                 masks=self.masks,
-                keep=self._progress_file.write if self._progress_file is not None else None,
+                keep=keep,
             )
             try:
                 load.run(THREADS, stop, lambda: on_tick(load))
             finally:
                 on_tick(load)
-        if self._progress_file is not None:
-            self._progress_file.remove()
 
 
 def _records(file: LoadFile, kinds: Mapping[str, str]) -> Iterator[Record]:

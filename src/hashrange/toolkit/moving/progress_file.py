@@ -6,7 +6,8 @@ another command line does not go on with it.
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -64,6 +65,16 @@ class ProgressFile(Generic[State]):
                     f"--resume goes on with what was begun with {_told(name, before)}, and now it is"
                     f" {_told(name, given)}. Say the same again, or remove {self.path} and begin again."
                 )
+
+    @contextmanager
+    def removed_unless(self, has_begun: Callable[[], bool]) -> Iterator[None]:
+        """Remove the file if what is done fails before it has begun, because there is nothing to go on with."""
+        try:
+            yield
+        except BaseException:
+            if not has_begun():
+                self.remove()
+            raise
 
     def begin(self, state: State) -> None:
         """Keep that the command has begun. Raises UsageFault."""

@@ -107,8 +107,19 @@ class ScanJob:
         options = self.options
         table = self._target.ask("dynamodb", "describe_table", TableName=options.table)["Table"]
         self.expected_items = described_items(table, options.index_name)
-        if self._progress_file is not None and self._is_new:
+        key_names = [one["AttributeName"] for one in table["KeySchema"]]
+        if self._progress_file is None:
+            self._scan_into_form(key_names, pass_on, on_tick)
+            return
+        if self._is_new:
             self._progress_file.begin(self.state)
+        with self._progress_file.removed_unless(lambda: self.state.has_begun):
+            self._scan_into_form(key_names, pass_on, on_tick)
+
+    def _scan_into_form(
+        self, key_names: list[str], pass_on: Callable[[bytes], None], on_tick: Callable[[ScanState], None]
+    ) -> None:
+        options = self.options
         with ExitStack() as stack:
             if options.form != "csv":
                 output = stack.enter_context(self._output(options.output)) if options.output else PipeOutput(pass_on)
@@ -120,7 +131,7 @@ class ScanJob:
             if options.output is None:
                 spool = os.path.join(stack.enter_context(tempfile.TemporaryDirectory()), "items")
             self._scan(stack.enter_context(self._output(spool)), on_tick, is_spool=True)
-            self._write_csv(spool, [one["AttributeName"] for one in table["KeySchema"]], pass_on)
+            self._write_csv(spool, key_names, pass_on)
 
     def _output(self, path: str) -> OutputFile:
         size_bytes = self.state.size_bytes

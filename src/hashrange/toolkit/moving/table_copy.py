@@ -43,9 +43,9 @@ class CopyState(msgspec.Struct):
     """Shards of the source's stream; None: it is not followed."""
 
     @property
-    def has_items(self) -> bool:
-        """True if all segments are copied."""
-        return all(one.is_done for one in self.segments)
+    def has_begun(self) -> bool:
+        """True if a page is copied."""
+        return self.scanned_items > 0 or any(one.key or one.is_done for one in self.segments)
 
 
 class TableCopy:

@@ -45,6 +45,11 @@ class LoadState(msgspec.Struct):
     units: float = 0.0
     text_bytes: int = 0
 
+    @property
+    def has_begun(self) -> bool:
+        """True if a record is done."""
+        return self.number > 0 or self.file > 0
+
 
 class Place(NamedTuple):
     """Where a record is."""

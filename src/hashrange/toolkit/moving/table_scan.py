@@ -44,6 +44,11 @@ class ScanState(msgspec.Struct):
     text_bytes: int = 0
     """Bytes that were written, before they were compressed."""
 
+    @property
+    def has_begun(self) -> bool:
+        """True if a page was read."""
+        return self.scanned_items > 0 or any(one.key or one.is_done for one in self.segments)
+
 
 class Output(Protocol):
     """Takes what is written."""
