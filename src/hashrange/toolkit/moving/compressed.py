@@ -46,7 +46,7 @@ def open_unpacked(path: str) -> BinaryIO:
         return os.fdopen(os.dup(0), "rb")
     opened: Any
     if path.endswith(GZIP):
-        opened = gzip_ng.GzipNGFile(path, "rb")
+        opened = gzip_ng.GzipNGFile(path, "rb")  # type: ignore[no-untyped-call]
     elif path.endswith(ZSTD):
         opened = _zstd(path).open(path, "rb")
     else:

@@ -45,13 +45,14 @@ def read_records(path: str, form: FormName, kinds: Mapping[str, str]) -> Iterato
     A file that is damaged ends with a record whose fault says so. `kinds`: of the columns of CSV.
     """
     number = 0
+    damages: tuple[type[BaseException], ...] = (*damage_errors(), NoArray, csv.Error)
     with open_unpacked(path) as opened:
         records = _reader(opened, form, kinds)
         try:
             for record in records:
                 number = record.number
                 yield record
-        except (*damage_errors(), NoArray, csv.Error) as error:
+        except damages as error:
             reason = " ".join(str(error).split()).rstrip(".")
             yield Record(number + 1, fault=f"the file cannot be read from here on: {reason}.")
 
