@@ -70,7 +70,6 @@ FILE_MODULES = (
     "toolkit/export.py",
     "toolkit/function_code.py",
     "toolkit/moving/compressed.py",
-    "toolkit/moving/csv_form.py",  # text in memory
     "toolkit/moving/json_array.py",  # a reader of text
     "toolkit/moving/load_files.py",
     "toolkit/moving/load_job.py",

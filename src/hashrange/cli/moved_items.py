@@ -13,7 +13,7 @@ from hashrange.clock import real_seconds
 if TYPE_CHECKING:
     from hashrange.toolkit.moving.item_forms import FormName
 
-SEGMENTS_USUAL, SEGMENTS_MAX = 4, 1_000_000
+SEGMENTS_USUAL, SEGMENTS_MAX = 4, 1000
 FORMATS = "json|jsonl|csv|dynamodb-json"
 TOLD_FAULTS_MAX = 20
 """Records that cannot be moved, and are told one by one."""

@@ -56,6 +56,16 @@ def test_csv_has_strings_and_the_types_that_are_said(tables: Tables, table: str)
     ]
 
 
+def test_csv_that_scan_wrote_comes_back(tables: Tables, table: str) -> None:
+    texts = ["a\rb", "\n", 'a"b', "a,b", " a ", "\u2028", "x" * 200_000, "true", ";"]
+    items = [{"id": {"S": text[:9]}, "at": {"N": "1"}, text[:9]: {"S": text}} for text in texts]
+    tables.make("Texts")
+    tables.fill("Texts", items)
+    assert tables.run("scan", "--table", "Texts", "--output", tables.path("a.csv")) == DONE
+    assert tables.run("load", tables.path("a.csv"), "--table", table) == DONE
+    assert tables.items(table) == tables.items("Texts")
+
+
 def test_numbers_of_plain_json_stay_exact(tables: Tables, table: str) -> None:
     exact = "12345678901234567890.123456789"
     item = f'{{"id":"%s","at":{exact},"big":123456789012345678901234567890}}'

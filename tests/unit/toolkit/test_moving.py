@@ -4,6 +4,7 @@ import json
 import signal
 import threading
 import zlib
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from hashrange.toolkit.moving.item_forms import page_text
 from hashrange.toolkit.moving.pages import PageReader, ScanWish
 from hashrange.toolkit.moving.raw_client import THROTTLED_TRIES, RawClient, Stopped
 from hashrange.toolkit.moving.reserved_names import alias_reserved
+from hashrange.toolkit.moving.threads import THREADS_MAX, run_together
 from hashrange.toolkit.moving.unit_rate import UnitRate
 from hashrange.toolkit.target import TargetOptions, find_target
 from tests.support.waiting import wait_until
@@ -63,6 +65,25 @@ def test_units_are_paid_before_the_next_request() -> None:
     now += 10
     rate.take(1)
     assert round(rate.seconds_to_wait, 6) == 0.1, "time without requests is not saved up"
+
+
+def test_an_endpoint_that_tells_no_units_cannot_be_limited() -> None:
+    client: Any = Replies({"Items": [{}], "ScannedCount": 1})
+    reader = PageReader(client, ScanWish("Table", 1), UnitRate(10, lambda: 0.0), threading.Event())
+    with pytest.raises(ToolkitFailure, match="does not tell what a request consumes, so --rate-limit cannot be kept"):
+        list(reader.pages(0, b""))
+
+
+def test_many_segments_share_some_threads() -> None:
+    done, names = list[int](), set[str]()
+
+    def work(number: int) -> None:
+        done.append(number)
+        names.add(threading.current_thread().name)
+
+    run_together([partial(work, number) for number in range(1000)], threading.Event(), lambda: None)
+    assert sorted(done) == list(range(1000))
+    assert len(names) <= THREADS_MAX
 
 
 def test_a_wait_ends_when_the_command_does() -> None:

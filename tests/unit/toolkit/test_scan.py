@@ -136,7 +136,7 @@ def test_an_older_file_is_overwritten(tables: Tables) -> None:
         (["--table", "MyTable", "--format", "xml"], '--format is "xml"; it must be json, jsonl, csv or dynamodb-json.'),
         (
             ["--table", "MyTable", "--segments", "0"],
-            '--segments is "0"; it must be a whole number from 1 to 1,000,000.',
+            '--segments is "0"; it must be a whole number from 1 to 1,000.',
         ),
         (["--table", "MyTable", "--limit", "-1"], '--limit is "-1"; it must be a whole number from 1 on.'),
         (["--table", "MyTable", "--rate-limit", "nan"], '--rate-limit is "nan"; it must be capacity units per second'),

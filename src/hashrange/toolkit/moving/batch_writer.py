@@ -92,7 +92,8 @@ class BatchWriter:
             self._rate.wait(self._stop)
         body = self._head + b",".join(requests) + b"]}}"
         reply: BatchReply = self._client.ask("batch_write_item", self._members, body, _decode_reply)
-        if self._rate is not None:
+        is_any_written = sum(map(len, reply.unprocessed_items.values())) < len(requests)
+        if self._rate is not None and is_any_written:
             self._rate.take(sum(one.capacity_units for one in reply.consumed_capacity))
         return reply
 

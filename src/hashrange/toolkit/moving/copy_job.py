@@ -16,6 +16,7 @@ from hashrange.toolkit.moving.scan_job import SEGMENTS_USUAL
 from hashrange.toolkit.moving.stream_following import IMAGES, StreamFollowing
 from hashrange.toolkit.moving.table_copy import CopyState, TableCopy
 from hashrange.toolkit.moving.table_scan import SegmentState
+from hashrange.toolkit.moving.threads import THREADS_MAX
 from hashrange.toolkit.moving.unit_rate import UnitRate
 from hashrange.toolkit.target import Target
 
@@ -104,9 +105,9 @@ class CopyJob:
         kept = self._progress_file
         with (
             kept.removed_unless(lambda: state.has_begun),
-            RawClient(self._source, connections=segments, stop=stop) as reading,
+            RawClient(self._source, connections=min(segments, THREADS_MAX), stop=stop) as reading,
             RawClient(self._source, "dynamodbstreams", stop=stop) as stream,
-            RawClient(self._target, connections=segments, stop=stop) as writing,
+            RawClient(self._target, connections=min(segments, THREADS_MAX), stop=stop) as writing,
         ):
             writer = BatchWriter(writing, options.to_table, None, stop)
             following = StreamFollowing(self._source, stream, self._stream_arn, writer, state, kept.write)

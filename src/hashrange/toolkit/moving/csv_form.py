@@ -5,9 +5,8 @@ Types are lost: a cell has the text of a string or number, `true` or `false`, ba
 sets, lists and maps. It is empty for null, and if the item has no such attribute.
 """
 
-import csv
+import re
 from collections.abc import Iterable, Iterator, Sequence
-from io import StringIO
 from typing import Any
 
 import msgspec
@@ -15,6 +14,8 @@ import msgspec
 from hashrange.toolkit.plain_items import plain_value
 
 ROWS_TOGETHER = 1000
+QUOTE = '"'
+_needs_quotes = re.compile(r'[",\r\n]').search
 
 
 class NamedMembers(msgspec.Struct, rename="pascal", gc=False):
@@ -44,22 +45,22 @@ def columns_of_lines(lines: Iterable[bytes], key_names: Sequence[str]) -> list[s
 
 def csv_chunks(lines: Iterable[bytes], columns: Sequence[str]) -> Iterator[bytes]:
     """Yield the text of a CSV file, with its header, for lines of DynamoDB JSON."""
-    text = StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    for number, line in enumerate(lines, 1):
+    rows = [_row(columns)]
+    for line in lines:
         item = _decode_line(line).item
-        writer.writerow([_cell(item[name]) if name in item else "" for name in columns])
-        if number % ROWS_TOGETHER == 0:
-            yield _taken(text)
-    yield _taken(text)
+        rows.append(_row([_cell(item[name]) if name in item else "" for name in columns]))
+        if len(rows) == ROWS_TOGETHER:
+            yield "".join(rows).encode()
+            rows.clear()
+    yield "".join(rows).encode()
 
 
-def _taken(text: StringIO) -> bytes:
-    written = text.getvalue().encode()
-    text.seek(0)
-    text.truncate()
-    return written
+def _row(cells: Sequence[str]) -> str:
+    """A line of RFC 4180, with a line feed at its end."""
+    if len(cells) == 1 and not cells[0]:
+        return '""\n'  # an empty line would be no row
+    quoted = [f'"{cell.replace(QUOTE, QUOTE * 2)}"' if _needs_quotes(cell) else cell for cell in cells]
+    return ",".join(quoted) + "\n"
 
 
 def _cell(value: dict[str, Any]) -> str:

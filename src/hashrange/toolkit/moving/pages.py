@@ -63,9 +63,9 @@ class PageReader:
             page: Page = self._client.ask(
                 "scan", {"TableName": self._wish.table}, self._body(segment, key, limit), _decode_page
             )
-            if self._rate is not None:
+            if self._rate is not None and page.scanned_count:
                 self._rate.take(page.units)
-                limit = self._next_limit(page, limit)
+                limit = self._next_limit(page)
             yield page
             key = bytes(page.last_evaluated_key)
             if not key:
@@ -85,10 +85,9 @@ class PageReader:
             return self._wish.page_limit
         return self._at_most(self._rate.units_per_second / self._wish.segments)
 
-    def _next_limit(self, page: Page, limit: int | None) -> int | None:
+    def _next_limit(self, page: Page) -> int:
         """Items of the next page, by what the last one has consumed."""
-        if self._rate is None or not page.units or not page.scanned_count:
-            return limit
+        assert self._rate is not None
         items_per_unit = page.scanned_count / page.units
         return self._at_most(items_per_unit * self._rate.units_per_second / self._wish.segments)
 

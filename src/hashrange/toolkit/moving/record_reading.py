@@ -22,6 +22,8 @@ from hashrange.toolkit.plain_items import PlainValueWrong, typed_item, typed_val
 EXPORT_MEMBERS = {"Metadata", "Keys"}
 """Members of each line of an incremental export."""
 NO_BYTES = b""
+CELL_CHARACTERS_MAX = 8 * 1024 * 1024
+"""More than an item of 400 KB takes."""
 
 _decode_members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _decode_plain = msgspec.json.Decoder(dict[str, Any], float_hook=Decimal).decode
@@ -144,6 +146,7 @@ def _array_item(value: Any) -> dict[str, Any]:
 
 
 def _csv_records(opened: BinaryIO, kinds: Mapping[str, str]) -> Iterator[Record]:
+    csv.field_size_limit(CELL_CHARACTERS_MAX)
     with TextIOWrapper(opened, encoding="utf-8-sig", errors="surrogateescape", newline="") as reading:
         rows = csv.reader(reading)
         columns = next(rows, [])

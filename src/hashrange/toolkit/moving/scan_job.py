@@ -19,6 +19,7 @@ from hashrange.toolkit.moving.progress_file import ProgressFile
 from hashrange.toolkit.moving.raw_client import RawClient
 from hashrange.toolkit.moving.reserved_names import Aliased, alias_reserved
 from hashrange.toolkit.moving.table_scan import Output, ScanState, SegmentState, TableScan
+from hashrange.toolkit.moving.threads import THREADS_MAX
 from hashrange.toolkit.moving.unit_rate import UnitRate
 from hashrange.toolkit.target import Target
 
@@ -143,7 +144,7 @@ class ScanJob:
         segments = len(self.state.segments)
         page_limit = None if options.filter else options.limit
         wish = ScanWish(options.table, segments, self.members, page_limit)
-        with RawClient(self._target, connections=segments, stop=stop) as client:
+        with RawClient(self._target, connections=min(segments, THREADS_MAX), stop=stop) as client:
             scan = TableScan(
                 PageReader(client, wish, rate, stop),
                 self.state,

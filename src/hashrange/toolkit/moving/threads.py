@@ -5,27 +5,34 @@ import threading
 from collections.abc import Callable, Sequence
 
 TICK_SECONDS = 0.2
+THREADS_MAX = 64
 
 
 def run_together(works: Sequence[Callable[[], None]], stop: threading.Event, on_tick: Callable[[], None]) -> None:
-    """Run each work on a thread of its own, until all are done. Raises what the first one raises that fails.
+    """Run all works, at most THREADS_MAX at a time, in their order. Raises what the first one raises that fails.
 
     `stop` is set if one fails, or Ctrl-C ends the wait: the others then raise Stopped, or end with the process.
     """
-    ended = queue.SimpleQueue[BaseException | None]()
+    waiting, ended = iter(works), queue.SimpleQueue[BaseException | None]()
+    lock = threading.Lock()
 
-    def run(work: Callable[[], None]) -> None:
+    def next_work() -> Callable[[], None] | None:
+        with lock:
+            return None if stop.is_set() else next(waiting, None)
+
+    def run_some() -> None:
         failure: BaseException | None = None
         try:
-            work()
+            while (work := next_work()) is not None:
+                work()
         except BaseException as error:  # noqa: BLE001 - it is raised on the main thread
             failure = error
         ended.put(failure)
 
     try:
-        for work in works:
-            threading.Thread(target=run, args=(work,), daemon=True).start()
-        left = len(works)
+        left = min(len(works), THREADS_MAX)
+        for _ in range(left):
+            threading.Thread(target=run_some, daemon=True).start()
         while left:
             try:
                 failure = ended.get(timeout=TICK_SECONDS)

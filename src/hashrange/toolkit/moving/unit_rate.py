@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 
 from hashrange.clock import real_seconds
+from hashrange.toolkit.failures import ToolkitFailure
 from hashrange.toolkit.moving.raw_client import wait
 
 
@@ -20,7 +21,11 @@ class UnitRate:
         self._lock = threading.Lock()
 
     def take(self, units: float) -> None:
-        """Count units that a request has consumed."""
+        """Count units that a request for some items has consumed. Raises ToolkitFailure if there are none."""
+        if not units:
+            raise ToolkitFailure(
+                "the endpoint does not tell what a request consumes, so --rate-limit cannot be kept. Leave it out."
+            )
         with self._lock:
             self._paid_at = max(self._paid_at, self._now()) + units / self.units_per_second
 
