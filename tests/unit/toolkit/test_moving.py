@@ -4,6 +4,7 @@ import json
 import signal
 import threading
 import zlib
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,12 +15,16 @@ import pytest
 from hashrange.cli.main import DONE, WRONG_USE
 from hashrange.cli.moved_items import MovedItems, time_told
 from hashrange.toolkit.failures import ToolkitFailure
-from hashrange.toolkit.moving.batch_writer import BatchWriter
+from hashrange.toolkit.moving.batch_writer import BatchWriter, Written
 from hashrange.toolkit.moving.direct_requests import is_whole
 from hashrange.toolkit.moving.item_forms import page_text
+from hashrange.toolkit.moving.keys import KeyAttribute
+from hashrange.toolkit.moving.load_files import LoadFile
 from hashrange.toolkit.moving.pages import PageReader, ScanWish
 from hashrange.toolkit.moving.raw_client import THROTTLED_TRIES, RawClient, Stopped
+from hashrange.toolkit.moving.record_reading import Record
 from hashrange.toolkit.moving.reserved_names import alias_reserved
+from hashrange.toolkit.moving.table_load import LoadState, TableLoad
 from hashrange.toolkit.moving.threads import THREADS_MAX, run_together
 from hashrange.toolkit.moving.unit_rate import UnitRate
 from hashrange.toolkit.target import TargetOptions, find_target
@@ -84,6 +89,45 @@ def test_many_segments_share_some_threads() -> None:
     run_together([partial(work, number) for number in range(1000)], threading.Event(), lambda: None)
     assert sorted(done) == list(range(1000))
     assert len(names) <= THREADS_MAX
+
+
+class OneAtATime:
+    """Stands for a writer, whose first batch takes until it is released. Keeps keys that were written at one time."""
+
+    def __init__(self) -> None:
+        self.released = threading.Event()
+        self.overlapping = set[bytes]()
+        self.written: list[bytes] = []
+        self._active = set[bytes]()
+        self._lock = threading.Lock()
+
+    def write(self, requests: Sequence[bytes]) -> Written:
+        keys = {request.split(b'"n"')[0] for request in requests}
+        with self._lock:
+            self.overlapping |= self._active & keys
+            self._active |= keys
+            is_first = not self.written
+            self.written += requests
+        if is_first:
+            self.released.wait()
+        with self._lock:
+            self._active -= keys
+        return Written(0.0, [])
+
+
+def test_a_key_is_not_written_twice_at_a_time() -> None:
+    writer: Any = OneAtATime()
+    records = [Record(n + 1, b'{"id":{"S":"%d"},"n":{"N":"%d"}}' % (n % 25, n)) for n in range(100)]
+    load = TableLoad(
+        writer,
+        [KeyAttribute("id", "S")],
+        [LoadFile("a", "jsonl")],
+        lambda _: iter(records),
+        LoadState(),
+    )
+    load.run(4, threading.Event(), writer.released.set)
+    assert not writer.overlapping
+    assert load.state == LoadState(number=100, loaded_items=100, text_bytes=load.state.text_bytes)
 
 
 def test_a_wait_ends_when_the_command_does() -> None:
