@@ -41,7 +41,7 @@ def run(words: list[str]) -> int:
     """Load files into a table; returns the exit code. Raises UsageError, ToolkitFailure."""
     options = parse(build_parser(), words)
     target = chosen_target(options)
-    job = chosen_job(options, target)
+    job = chosen_load(options, target)
     job.prepare()
     agree(target, f"load {options.file} into the table {options.table}", is_agreed=options.is_agreed)
     progress, told = MovedItems(), 0
@@ -100,7 +100,7 @@ def build_parser() -> CommandParser:
     return parser
 
 
-def chosen_job(options: Any, target: Any) -> "LoadJob":
+def chosen_load(options: Any, target: Any) -> "LoadJob":
     """The load that the options describe. Raises UsageError, ToolkitFailure."""
     require_table(options)
     if options.is_resumed and options.file == "-":

@@ -41,7 +41,7 @@ Needs the extra toolkit: {install}
 def run(words: list[str]) -> int:
     """Scan a table; returns the exit code. Raises UsageError, ToolkitFailure, OutputError."""
     options = parse(build_parser(), words)
-    job = chosen_job(options)
+    job = chosen_scan(options)
     if replaced := job.aliased.replaced:
         kind = "is a reserved word" if len(replaced) == 1 else "are reserved words"
         complain(f"Note: {', '.join(replaced)} {kind} of DynamoDB; {', '.join(replaced.values())} is sent instead.")
@@ -99,7 +99,7 @@ def build_parser() -> CommandParser:
     return parser
 
 
-def chosen_job(options: Any) -> "ScanJob":
+def chosen_scan(options: Any) -> "ScanJob":
     """The scan that the options describe. Raises UsageError, ToolkitFailure."""
     require_table(options)
     if options.is_resumed and options.output is None:

@@ -15,14 +15,14 @@ import pytest
 from hashrange.cli.main import DONE, WRONG_USE
 from hashrange.cli.moved_items import MovedItems, time_told
 from hashrange.toolkit.failures import ToolkitFailure
-from hashrange.toolkit.moving.batch_writer import BatchWriter, Written
+from hashrange.toolkit.moving.batch_writer import BatchWriter, WrittenBatch
 from hashrange.toolkit.moving.direct_requests import is_whole
 from hashrange.toolkit.moving.item_forms import page_text
-from hashrange.toolkit.moving.keys import KeyAttribute
+from hashrange.toolkit.moving.keys import TableKeyAttribute
 from hashrange.toolkit.moving.load_files import LoadFile
-from hashrange.toolkit.moving.pages import PageReader, ScanWish
+from hashrange.toolkit.moving.pages import ScanReader, ScanWish
 from hashrange.toolkit.moving.raw_client import THROTTLED_TRIES, RawClient, Stopped
-from hashrange.toolkit.moving.record_reading import Record
+from hashrange.toolkit.moving.record_reading import FileRecord
 from hashrange.toolkit.moving.reserved_names import alias_reserved
 from hashrange.toolkit.moving.table_load import LoadState, TableLoad
 from hashrange.toolkit.moving.threads import THREADS_MAX, run_together
@@ -74,7 +74,7 @@ def test_units_are_paid_before_the_next_request() -> None:
 
 def test_an_endpoint_that_tells_no_units_cannot_be_limited() -> None:
     client: Any = Replies({"Items": [{}], "ScannedCount": 1})
-    reader = PageReader(client, ScanWish("Table", 1), UnitRate(10, lambda: 0.0), threading.Event())
+    reader = ScanReader(client, ScanWish("Table", 1), UnitRate(10, lambda: 0.0), threading.Event())
     with pytest.raises(ToolkitFailure, match="does not tell what a request consumes, so --rate-limit cannot be kept"):
         list(reader.pages(0, b""))
 
@@ -101,7 +101,7 @@ class OneAtATime:
         self._active = set[bytes]()
         self._lock = threading.Lock()
 
-    def write(self, requests: Sequence[bytes]) -> Written:
+    def write(self, requests: Sequence[bytes]) -> WrittenBatch:
         keys = {request.split(b'"n"')[0] for request in requests}
         with self._lock:
             self.overlapping |= self._active & keys
@@ -112,15 +112,15 @@ class OneAtATime:
             self.released.wait()
         with self._lock:
             self._active -= keys
-        return Written(0.0, [])
+        return WrittenBatch(0.0, [])
 
 
 def test_a_key_is_not_written_twice_at_a_time() -> None:
     writer: Any = OneAtATime()
-    records = [Record(n + 1, b'{"id":{"S":"%d"},"n":{"N":"%d"}}' % (n % 25, n)) for n in range(100)]
+    records = [FileRecord(n + 1, b'{"id":{"S":"%d"},"n":{"N":"%d"}}' % (n % 25, n)) for n in range(100)]
     load = TableLoad(
         writer,
-        [KeyAttribute("id", "S")],
+        [TableKeyAttribute("id", "S")],
         [LoadFile("a", "jsonl")],
         lambda _: iter(records),
         LoadState(),
@@ -170,7 +170,7 @@ def test_pages_are_as_long_as_the_rate_allows_in_a_second() -> None:
 
     client: Any = Replies(page(5, 1, "a"), page(25, 5, "b"), page(25, 50, "c"), page(1, 1))
     rate = UnitRate(10, lambda: now)
-    reader = PageReader(client, ScanWish("Table", 2), rate, Waited())
+    reader = ScanReader(client, ScanWish("Table", 2), rate, Waited())
     assert len(list(reader.pages(1, b'{"id":{"S":"0"}}'))) == 4
     assert [body["Limit"] for body in client.bodies] == [5, 25, 25, 2]
     assert [body["ExclusiveStartKey"]["id"]["S"] for body in client.bodies] == ["0", "a", "b", "c"]

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from hashrange.toolkit.failures import ToolkitFailure
-from hashrange.toolkit.moving.pages import ConsumedUnits
+from hashrange.toolkit.moving.pages import ReportedUnits
 from hashrange.toolkit.moving.raw_client import THROTTLED_TRIES, RawClient, wait
 from hashrange.toolkit.moving.unit_rate import UnitRate
 from hashrange.toolkit.patience import jittered_seconds
@@ -25,32 +25,32 @@ class BatchReply(msgspec.Struct, rename="pascal", gc=False):
     """A reply to BatchWriteItem."""
 
     unprocessed_items: dict[str, list[msgspec.Raw]] = {}
-    consumed_capacity: list[ConsumedUnits] = []
+    consumed_capacity: list[ReportedUnits] = []
 
 
-class Refusal(NamedTuple):
+class RefusedItem(NamedTuple):
     """A request of a batch that the service refuses."""
 
     position: int
     reason: str
 
 
-class Written(NamedTuple):
+class WrittenBatch(NamedTuple):
     """What became of a batch."""
 
     units: float
-    refusals: list[Refusal]
+    refusals: list[RefusedItem]
 
 
 _decode_reply = msgspec.json.Decoder(BatchReply).decode
 
 
-def put_request(item: bytes | msgspec.Raw) -> bytes:
+def item_put(item: bytes | msgspec.Raw) -> bytes:
     """The request that puts an item."""
     return b'{"PutRequest":{"Item":%b}}' % bytes(item)
 
 
-def delete_request(key: bytes | msgspec.Raw) -> bytes:
+def item_deletion(key: bytes | msgspec.Raw) -> bytes:
     """The request that deletes the item with a key."""
     return b'{"DeleteRequest":{"Key":%b}}' % bytes(key)
 
@@ -63,7 +63,7 @@ class BatchWriter:
         self._head = b'{"ReturnConsumedCapacity":"TOTAL","RequestItems":{%b:[' % msgspec.json.encode(table)
         self._members: dict[str, Any] = {"RequestItems": {table: [{}]}}
 
-    def write(self, requests: Sequence[bytes]) -> Written:
+    def write(self, requests: Sequence[bytes]) -> WrittenBatch:
         """Write at most BATCH_ITEMS requests, all of different keys. Raises ToolkitFailure, Stopped."""
         units, left, tries = 0.0, list(requests), 0
         pauses = jittered_seconds()
@@ -77,7 +77,7 @@ class BatchWriter:
             units += sum(one.capacity_units for one in reply.consumed_capacity)
             unprocessed = [bytes(one) for some in reply.unprocessed_items.values() for one in some]
             if not unprocessed:
-                return Written(units, [])
+                return WrittenBatch(units, [])
             tries = tries + 1 if len(unprocessed) == len(left) else 0
             if tries == THROTTLED_TRIES:
                 raise ToolkitFailure(
@@ -97,11 +97,11 @@ class BatchWriter:
             self._rate.take(sum(one.capacity_units for one in reply.consumed_capacity))
         return reply
 
-    def _write_apart(self, requests: Sequence[bytes], failure: ToolkitFailure) -> Written:
+    def _write_apart(self, requests: Sequence[bytes], failure: ToolkitFailure) -> WrittenBatch:
         """Write the halves of a batch that was refused, down to single requests."""
         if len(requests) == 1:
-            return Written(0.0, [Refusal(0, str(failure))])
+            return WrittenBatch(0.0, [RefusedItem(0, str(failure))])
         middle = len(requests) // 2
         first, second = self.write(requests[:middle]), self.write(requests[middle:])
         moved = [one._replace(position=one.position + middle) for one in second.refusals]
-        return Written(first.units + second.units, first.refusals + moved)
+        return WrittenBatch(first.units + second.units, first.refusals + moved)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from hashrange.toolkit.failures import UsageFault
 from hashrange.toolkit.moving.batch_writer import BatchWriter
 from hashrange.toolkit.moving.keys import key_attributes
-from hashrange.toolkit.moving.pages import PageReader, ScanWish
+from hashrange.toolkit.moving.pages import ScanReader, ScanWish
 from hashrange.toolkit.moving.progress_file import ProgressFile
 from hashrange.toolkit.moving.raw_client import RawClient
 from hashrange.toolkit.moving.scan_job import SEGMENTS_USUAL
@@ -125,11 +125,11 @@ class CopyJob:
                 self._follow(following, stop, lambda: on_tick(copy))
         kept.remove()
 
-    def _reader(self, client: RawClient, stop: threading.Event) -> PageReader:
+    def _reader(self, client: RawClient, stop: threading.Event) -> ScanReader:
         options = self._options
         members = {"ConsistentRead": True} if options.is_consistent else {}
         rate = UnitRate(options.units_per_second) if options.units_per_second else None
-        return PageReader(client, ScanWish(options.table, len(self.state.segments), members), rate, stop)
+        return ScanReader(client, ScanWish(options.table, len(self.state.segments), members), rate, stop)
 
     def _follow(self, following: StreamFollowing, stop: threading.Event, on_tick: Callable[[], None]) -> None:
         while not following.has_ended:

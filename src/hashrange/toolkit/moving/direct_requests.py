@@ -24,6 +24,7 @@ class DirectRequests:
     def __init__(self, target: Target, client: Any) -> None:
         """`client`: of boto3, whose endpoint and names of operations are used."""
         # Imported here: boto3 is in an extra.
+        from botocore.exceptions import BotoCoreError
         from botocore.httpsession import get_cert_path
         from botocore.utils import get_environ_proxies
 
@@ -37,6 +38,7 @@ class DirectRequests:
         self._trusted: ssl.SSLContext | None = None
         if self._url.startswith("https:"):
             self._trusted = ssl.create_default_context(cafile=target.ca_bundle() or get_cert_path(verify=True))
+        self._failures = (OSError, HTTPException, BotoCoreError)
         self._local = threading.local()
         self._connections = set[HTTPConnection]()
         """All that are open."""
@@ -54,7 +56,7 @@ class DirectRequests:
             content = reply.read()
             if reply.status == SUCCESS_STATUS and is_whole(content, reply.headers.get("x-amz-crc32")):
                 return content
-        except (OSError, HTTPException):
+        except self._failures:
             pass
         connection.close()
         self._connections.discard(connection)
@@ -63,8 +65,8 @@ class DirectRequests:
 
     def close(self) -> None:
         """Close all connections."""
-        while self._connections:
-            self._connections.pop().close()
+        for connection in list(self._connections):
+            connection.close()
 
     def _connect(self) -> HTTPConnection:
         parts = urlsplit(self._url)

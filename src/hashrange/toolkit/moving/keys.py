@@ -8,7 +8,7 @@ import msgspec
 
 from hashrange.errors import HashrangeError
 
-Key = tuple[str, ...]
+RecordKey = tuple[str, ...]
 KINDS = {"S": "string", "N": "number", "B": "binary value"}
 _decode_members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _decode_value = msgspec.json.Decoder(dict[str, str]).decode
@@ -18,7 +18,7 @@ class BadRecord(HashrangeError):
     """A record cannot be loaded. Its text says why, beginning with a small letter."""
 
 
-class KeyAttribute(NamedTuple):
+class TableKeyAttribute(NamedTuple):
     """A key attribute of a table."""
 
     name: str
@@ -26,13 +26,13 @@ class KeyAttribute(NamedTuple):
     """S, N or B."""
 
 
-def key_attributes(table: Mapping[str, Any]) -> list[KeyAttribute]:
+def key_attributes(table: Mapping[str, Any]) -> list[TableKeyAttribute]:
     """The key attributes of a table, the partition key first. `table`: as DescribeTable tells it."""
     kinds = {one["AttributeName"]: one["AttributeType"] for one in table["AttributeDefinitions"]}
-    return [KeyAttribute(one["AttributeName"], kinds[one["AttributeName"]]) for one in table["KeySchema"]]
+    return [TableKeyAttribute(one["AttributeName"], kinds[one["AttributeName"]]) for one in table["KeySchema"]]
 
 
-def key_of(item: bytes, attributes: Sequence[KeyAttribute]) -> Key:
+def record_key(item: bytes, attributes: Sequence[TableKeyAttribute]) -> RecordKey:
     """The key of an item in DynamoDB JSON. Raises BadRecord."""
     try:
         members = _decode_members(item)

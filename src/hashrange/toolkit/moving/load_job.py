@@ -16,7 +16,7 @@ from hashrange.toolkit.moving.load_files import LoadFile, load_files
 from hashrange.toolkit.moving.masking import Masks, read_masks
 from hashrange.toolkit.moving.progress_file import ProgressFile
 from hashrange.toolkit.moving.raw_client import RawClient
-from hashrange.toolkit.moving.record_reading import Record, read_records
+from hashrange.toolkit.moving.record_reading import FileRecord, read_records
 from hashrange.toolkit.moving.table_load import LoadState, TableLoad
 from hashrange.toolkit.moving.unit_rate import UnitRate
 from hashrange.toolkit.target import Target
@@ -122,7 +122,7 @@ class LoadJob:
                 on_tick(load)
 
 
-def _records(file: LoadFile, kinds: Mapping[str, str]) -> Iterator[Record]:
+def _records(file: LoadFile, kinds: Mapping[str, str]) -> Iterator[FileRecord]:
     try:
         yield from read_records(file.path, file.form, kinds)
     except OSError as error:

@@ -25,14 +25,13 @@ from hashrange.toolkit.failures import UsageFault
 from hashrange.toolkit.moving.keys import BadRecord
 from hashrange.toolkit.plain_items import PlainValueWrong, typed_value
 
-Value = dict[str, Any]
+TypedValue = dict[str, Any]
 KINDS = '"drop", "hash", { replace = … } or { fake = "pattern" }'
 EACH = "[]"
 HASH_DIGITS = 32
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _is_number = re.compile(r"-?[0-9]{1,38}").fullmatch
 _steps = re.compile(r"\[\]|[^.\[\]]+").findall
-_is_path = re.compile(r"[^.\[\]]+(\[\])*(\.[^.\[\]]+(\[\])*)*").fullmatch
 
 
 class Rule(NamedTuple):
@@ -40,7 +39,7 @@ class Rule(NamedTuple):
 
     path: str
     steps: list[str]
-    change: Callable[[Value], Value] | None
+    change: Callable[[TypedValue], TypedValue] | None
     """None: they are dropped."""
 
 
@@ -56,14 +55,14 @@ class Masks:
         """Paths of rules that have met no attribute yet, in the order of the file."""
         return [rule.path for rule in self._rules if rule.path in self._unused]
 
-    def apply(self, item: dict[str, Value]) -> None:
+    def apply(self, item: dict[str, TypedValue]) -> None:
         """Mask an item, in place. Raises BadRecord."""
         for rule in self._rules:
             if _mask({"M": item}, rule.steps, rule.change):
                 self._unused.discard(rule.path)
 
 
-def _mask(value: Value, steps: Sequence[str], change: Callable[[Value], Value] | None) -> bool:
+def _mask(value: TypedValue, steps: Sequence[str], change: Callable[[TypedValue], TypedValue] | None) -> bool:
     """Mask what is at the steps within a list or map, in place; False if there is nothing."""
     step, *others = steps
     kind = "L" if step == EACH else "M"
@@ -116,11 +115,11 @@ def read_masks(path: str, key_names: Sequence[str]) -> Masks:
 
 def _rule(file: str, path: str, wish: Any, secret: str) -> Rule:
     """The rule for a path. Raises UsageFault."""
-    if not _is_path(path):
+    steps = _steps(path)
+    if not steps or _written(steps) != path:
         raise UsageFault(
             f'the rules {file} have the path "{path}"; write names with dots between, and [] behind a list.'
         )
-    steps = _steps(path)
     if wish == "drop":
         return Rule(path, steps, None)
     if isinstance(wish, dict) and wish.keys() == {"replace"}:
@@ -138,7 +137,12 @@ def _rule(file: str, path: str, wish: Any, secret: str) -> Rule:
     return Rule(path, steps, lambda value: _each_scalar(value, make, secret.encode()))
 
 
-def _each_scalar(value: Value, make: Callable[[str, str, bytes], str], secret: bytes) -> Value:
+def _written(steps: Sequence[str]) -> str:
+    """The path with these steps."""
+    return "".join(step if step == EACH else f".{step}" for step in steps).removeprefix(".")
+
+
+def _each_scalar(value: TypedValue, make: Callable[[str, str, bytes], str], secret: bytes) -> TypedValue:
     """A value whose strings, numbers and binary values are replaced, also those in sets, lists and maps."""
     ((kind, content),) = value.items()
     if kind in {"S", "N", "B"}:

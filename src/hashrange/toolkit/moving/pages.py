@@ -12,19 +12,19 @@ from hashrange.toolkit.moving.unit_rate import UnitRate
 NO_KEY = msgspec.Raw(b"")
 
 
-class ConsumedUnits(msgspec.Struct, rename="pascal", gc=False, frozen=True):
+class ReportedUnits(msgspec.Struct, rename="pascal", gc=False, frozen=True):
     """What a request has consumed."""
 
     capacity_units: float = 0.0
 
 
-class Page(msgspec.Struct, rename="pascal", gc=False):
+class ScanPage(msgspec.Struct, rename="pascal", gc=False):
     """A reply to Scan."""
 
     items: list[msgspec.Raw] = []
     scanned_count: int = 0
     last_evaluated_key: msgspec.Raw = NO_KEY
-    consumed_capacity: ConsumedUnits = ConsumedUnits()
+    consumed_capacity: ReportedUnits = ReportedUnits()
 
     @property
     def units(self) -> float:
@@ -43,10 +43,10 @@ class ScanWish(NamedTuple):
     """Items that a page reads at most."""
 
 
-_decode_page = msgspec.json.Decoder(Page).decode
+_decode_page = msgspec.json.Decoder(ScanPage).decode
 
 
-class PageReader:
+class ScanReader:
     """Reads pages, for any number of threads."""
 
     def __init__(self, client: RawClient, wish: ScanWish, rate: UnitRate | None, stop: threading.Event) -> None:
@@ -54,13 +54,13 @@ class PageReader:
         members = {**wish.members, "TableName": wish.table, "ReturnConsumedCapacity": "TOTAL"}
         self._head = msgspec.json.encode(members)[:-1]
 
-    def pages(self, segment: int, start_key: bytes) -> Iterator[Page]:
+    def pages(self, segment: int, start_key: bytes) -> Iterator[ScanPage]:
         """Yield the pages of a segment behind a key; empty: all. Raises ToolkitFailure, Stopped."""
         key, limit = start_key, self._first_limit()
         while True:
             if self._rate is not None:
                 self._rate.wait(self._stop)
-            page: Page = self._client.ask(
+            page: ScanPage = self._client.ask(
                 "scan", {"TableName": self._wish.table}, self._body(segment, key, limit), _decode_page
             )
             if self._rate is not None and page.scanned_count:
@@ -85,7 +85,7 @@ class PageReader:
             return self._wish.page_limit
         return self._at_most(self._rate.units_per_second / self._wish.segments)
 
-    def _next_limit(self, page: Page) -> int:
+    def _next_limit(self, page: ScanPage) -> int:
         """Items of the next page, by what the last one has consumed."""
         assert self._rate is not None
         items_per_unit = page.scanned_count / page.units

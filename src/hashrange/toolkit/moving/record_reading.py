@@ -30,7 +30,7 @@ _decode_plain = msgspec.json.Decoder(dict[str, Any], float_hook=Decimal).decode
 _encode = msgspec.json.encode
 
 
-class Record(NamedTuple):
+class FileRecord(NamedTuple):
     """A record of a file."""
 
     number: int
@@ -41,7 +41,7 @@ class Record(NamedTuple):
     """Why the record cannot be loaded; empty: it can."""
 
 
-def read_records(path: str, form: FormName, kinds: Mapping[str, str]) -> Iterator[Record]:
+def read_records(path: str, form: FormName, kinds: Mapping[str, str]) -> Iterator[FileRecord]:
     """Yield the records of a file, `-` for standard input. Raises UsageFault, and OSError if it cannot be opened.
 
     A file that is damaged ends with a record whose fault says so. `kinds`: of the columns of CSV.
@@ -56,10 +56,10 @@ def read_records(path: str, form: FormName, kinds: Mapping[str, str]) -> Iterato
                 yield record
         except damages as error:
             reason = " ".join(str(error).split()).rstrip(".")
-            yield Record(number + 1, fault=f"the file cannot be read from here on: {reason}.")
+            yield FileRecord(number + 1, fault=f"the file cannot be read from here on: {reason}.")
 
 
-def _reader(opened: BinaryIO, form: FormName, kinds: Mapping[str, str]) -> Iterator[Record]:
+def _reader(opened: BinaryIO, form: FormName, kinds: Mapping[str, str]) -> Iterator[FileRecord]:
     if form == "csv":
         return _csv_records(opened, kinds)
     if form == "json":
@@ -78,7 +78,7 @@ def _first_bytes(opened: BinaryIO) -> bytes:
     return begin
 
 
-def _line_records(opened: BinaryIO, begin: bytes, read: Callable[[bytes], Record]) -> Iterator[Record]:
+def _line_records(opened: BinaryIO, begin: bytes, read: Callable[[bytes], FileRecord]) -> Iterator[FileRecord]:
     number = begin.count(b"\n")
     begin = begin.lstrip()
     for line in opened:
@@ -90,49 +90,49 @@ def _line_records(opened: BinaryIO, begin: bytes, read: Callable[[bytes], Record
         try:
             yield read(whole)._replace(number=number)
         except (BadRecord, PlainValueWrong) as wrong:
-            yield Record(number, fault=str(wrong))
+            yield FileRecord(number, fault=str(wrong))
         except msgspec.DecodeError as error:
-            yield Record(number, fault=f"it is no JSON object: {error}.")
+            yield FileRecord(number, fault=f"it is no JSON object: {error}.")
 
 
-def _line_item(line: bytes) -> Record:
+def _line_item(line: bytes) -> FileRecord:
     """A line of any kind: plain JSON, or of an export."""
     members = _decode_members(line)
     if members.keys() == {"Item"} and bytes(members["Item"]).lstrip().startswith(b"{"):
-        return Record(0, bytes(members["Item"]))
+        return FileRecord(0, bytes(members["Item"]))
     if members.keys() >= EXPORT_MEMBERS:
         return _change(members)
-    return Record(0, _encode(typed_item(_decode_plain(line))))
+    return FileRecord(0, _encode(typed_item(_decode_plain(line))))
 
 
-def _typed_line_item(line: bytes) -> Record:
+def _typed_line_item(line: bytes) -> FileRecord:
     """A line of DynamoDB JSON: of an export, or an item alone."""
     members = _decode_members(line)
     if members.keys() == {"Item"}:
-        return Record(0, bytes(members["Item"]))
-    return _change(members) if members.keys() >= EXPORT_MEMBERS else Record(0, line.strip())
+        return FileRecord(0, bytes(members["Item"]))
+    return _change(members) if members.keys() >= EXPORT_MEMBERS else FileRecord(0, line.strip())
 
 
-def _change(members: Mapping[str, msgspec.Raw]) -> Record:
+def _change(members: Mapping[str, msgspec.Raw]) -> FileRecord:
     """A line of an incremental export: without a new image, the item was deleted."""
     if "NewImage" in members:
-        return Record(0, bytes(members["NewImage"]))
-    return Record(0, bytes(members["Keys"]), is_deletion=True)
+        return FileRecord(0, bytes(members["NewImage"]))
+    return FileRecord(0, bytes(members["Keys"]), is_deletion=True)
 
 
-def _array_records(opened: BinaryIO, begin: bytes) -> Iterator[Record]:
+def _array_records(opened: BinaryIO, begin: bytes) -> Iterator[FileRecord]:
     for number, value in enumerate(array_values(opened, begin), 1):
         yield _record(number, partial(_array_item, value))
 
 
-def _record(number: int, make: Callable[[], Mapping[str, Any]]) -> Record:
+def _record(number: int, make: Callable[[], Mapping[str, Any]]) -> FileRecord:
     """The record of an item that is made."""
     try:
-        return Record(number, _encode(make()))
+        return FileRecord(number, _encode(make()))
     except (BadRecord, PlainValueWrong) as wrong:
-        return Record(number, fault=str(wrong))
+        return FileRecord(number, fault=str(wrong))
     except UnicodeEncodeError:
-        return Record(number, fault="it has text that is no UTF-8.")
+        return FileRecord(number, fault="it has text that is no UTF-8.")
 
 
 def _array_item(value: Any) -> dict[str, Any]:
@@ -145,7 +145,7 @@ def _array_item(value: Any) -> dict[str, Any]:
     return typed_item(value)
 
 
-def _csv_records(opened: BinaryIO, kinds: Mapping[str, str]) -> Iterator[Record]:
+def _csv_records(opened: BinaryIO, kinds: Mapping[str, str]) -> Iterator[FileRecord]:
     csv.field_size_limit(CELL_CHARACTERS_MAX)
     with TextIOWrapper(opened, encoding="utf-8-sig", errors="surrogateescape", newline="") as reading:
         rows = csv.reader(reading)

@@ -14,7 +14,7 @@ from hashrange.toolkit.moving.compressed import packer
 from hashrange.toolkit.moving.csv_form import columns_of_lines, csv_chunks
 from hashrange.toolkit.moving.item_forms import FormName
 from hashrange.toolkit.moving.output_file import OutputFile
-from hashrange.toolkit.moving.pages import PageReader, ScanWish
+from hashrange.toolkit.moving.pages import ScanReader, ScanWish
 from hashrange.toolkit.moving.progress_file import ProgressFile
 from hashrange.toolkit.moving.raw_client import RawClient
 from hashrange.toolkit.moving.reserved_names import Aliased, alias_reserved
@@ -146,7 +146,7 @@ class ScanJob:
         wish = ScanWish(options.table, segments, self.members, page_limit)
         with RawClient(self._target, connections=min(segments, THREADS_MAX), stop=stop) as client:
             scan = TableScan(
-                PageReader(client, wish, rate, stop),
+                ScanReader(client, wish, rate, stop),
                 self.state,
                 output,
                 "dynamodb-json" if is_spool else options.form,

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from hashrange.toolkit.failures import ToolkitFailure
-from hashrange.toolkit.moving.batch_writer import BATCH_ITEMS, BatchWriter, delete_request, put_request
+from hashrange.toolkit.moving.batch_writer import BATCH_ITEMS, BatchWriter, item_deletion, item_put
 from hashrange.toolkit.moving.pages import NO_KEY
 from hashrange.toolkit.moving.raw_client import RawClient
 from hashrange.toolkit.moving.table_copy import CopyState, ShardPlace
@@ -30,7 +30,7 @@ class ChangedItem(msgspec.Struct, gc=False):
     new_image: msgspec.Raw = msgspec.field(name="NewImage", default=NO_KEY)
 
 
-class StreamRecord(msgspec.Struct, gc=False):
+class FollowedChange(msgspec.Struct, gc=False):
     """A record of a stream."""
 
     dynamodb: ChangedItem
@@ -39,7 +39,7 @@ class StreamRecord(msgspec.Struct, gc=False):
 class StreamPage(msgspec.Struct, rename="pascal", gc=False):
     """A reply to GetRecords."""
 
-    records: list[StreamRecord]
+    records: list[FollowedChange]
     next_shard_iterator: str | None = None
 
 
@@ -126,7 +126,7 @@ class StreamFollowing:
         for record in page.records:
             told = record.dynamodb
             key, image = bytes(told.keys), bytes(told.new_image)
-            changes[key] = put_request(image) if image else delete_request(key)
+            changes[key] = item_put(image) if image else item_deletion(key)
         requests = list(changes.values())
         for start in range(0, len(requests), BATCH_ITEMS):
             written = self._writer.write(requests[start : start + BATCH_ITEMS])

@@ -11,8 +11,8 @@ from functools import partial
 
 import msgspec
 
-from hashrange.toolkit.moving.batch_writer import BATCH_BYTES, BATCH_ITEMS, BatchWriter, put_request
-from hashrange.toolkit.moving.pages import PageReader
+from hashrange.toolkit.moving.batch_writer import BATCH_BYTES, BATCH_ITEMS, BatchWriter, item_put
+from hashrange.toolkit.moving.pages import ScanReader
 from hashrange.toolkit.moving.raw_client import Stopped
 from hashrange.toolkit.moving.table_scan import SegmentState, len_of
 from hashrange.toolkit.moving.threads import run_together
@@ -52,7 +52,7 @@ class TableCopy:
     """A copy of the items that a table has."""
 
     def __init__(
-        self, reader: PageReader, writer: BatchWriter, state: CopyState, keep: Callable[[CopyState], None]
+        self, reader: ScanReader, writer: BatchWriter, state: CopyState, keep: Callable[[CopyState], None]
     ) -> None:
         """`keep`: is told each change of state."""
         self.state = state
@@ -94,7 +94,7 @@ class TableCopy:
             while end < min(start + BATCH_ITEMS, len(items)) and size_bytes < BATCH_BYTES:
                 size_bytes += len_of(items[end])
                 end += 1
-            written = self._writer.write([put_request(item) for item in items[start:end]])
+            written = self._writer.write([item_put(item) for item in items[start:end]])
             self.faults.extend((bytes(items[start + one.position]), one.reason) for one in written.refusals)
             units += written.units
             refused += len(written.refusals)

@@ -17,14 +17,14 @@ from hashrange.toolkit.moving.batch_writer import (
     BATCH_BYTES,
     BATCH_ITEMS,
     BatchWriter,
-    delete_request,
-    put_request,
+    item_deletion,
+    item_put,
 )
-from hashrange.toolkit.moving.keys import BadRecord, Key, KeyAttribute, key_of
+from hashrange.toolkit.moving.keys import BadRecord, RecordKey, TableKeyAttribute, record_key
 from hashrange.toolkit.moving.load_files import LoadFile
 from hashrange.toolkit.moving.masking import Masks
 from hashrange.toolkit.moving.raw_client import Stopped
-from hashrange.toolkit.moving.record_reading import Record
+from hashrange.toolkit.moving.record_reading import FileRecord
 from hashrange.toolkit.moving.threads import run_together
 
 KEPT_EACH_ITEMS = 1000
@@ -51,21 +51,21 @@ class LoadState(msgspec.Struct):
         return self.number > 0 or self.file > 0
 
 
-class Place(NamedTuple):
+class RecordPlace(NamedTuple):
     """Where a record is."""
 
     file: int
     number: int
 
 
-class Batch:
+class LoadBatch:
     """Requests that are written together."""
 
     def __init__(self) -> None:
         self.requests: list[bytes] = []
-        self.places: list[Place] = []
-        self.keys: set[Key] = set()
-        self.end = Place(0, 0)
+        self.places: list[RecordPlace] = []
+        self.keys: set[RecordKey] = set()
+        self.end = RecordPlace(0, 0)
         """The place of the last record before the next batch."""
         self.size_bytes = 0
         self.deletions = 0
@@ -86,9 +86,9 @@ class TableLoad:
     def __init__(
         self,
         writer: BatchWriter,
-        attributes: Sequence[KeyAttribute],
+        attributes: Sequence[TableKeyAttribute],
         files: Sequence[LoadFile],
-        read: Callable[[LoadFile], Iterator[Record]],
+        read: Callable[[LoadFile], Iterator[FileRecord]],
         state: LoadState,
         *,
         masks: Masks | None = None,
@@ -99,9 +99,9 @@ class TableLoad:
         self._writer, self._attributes, self._files, self._read = writer, attributes, files, read
         self._masks, self._keep = masks, keep or (lambda _: None)
         self._records = self._all_records()
-        self._next: tuple[Place, Record] | None = None
+        self._next: tuple[RecordPlace, FileRecord] | None = None
         """A record that was read and has no batch yet."""
-        self._written = deque[Batch]()
+        self._written = deque[LoadBatch]()
         """Batches that are being written, or wait for one before them, in order."""
         self._is_free = threading.Condition()
         self._stop = threading.Event()
@@ -130,7 +130,7 @@ class TableLoad:
                     self._note([(batch.places[one.position], one.reason) for one in written.refusals])
                 self._settle(batch)
 
-    def _take(self) -> Batch | None:
+    def _take(self) -> LoadBatch | None:
         """The next batch; None: all records are in one. Waits while another thread writes one of its keys."""
         with self._is_free:
             while True:
@@ -144,10 +144,10 @@ class TableLoad:
                     return batch
                 self._is_free.wait()
 
-    def _read_batch(self) -> Batch | None:
+    def _read_batch(self) -> LoadBatch | None:
         """The next records up to one whose key is being written: perhaps none; None: there are no more."""
-        batch = Batch()
-        busy = set[Key]().union(*[one.keys for one in self._written if not one.is_done])
+        batch = LoadBatch()
+        busy = set[RecordKey]().union(*[one.keys for one in self._written if not one.is_done])
         while not batch.is_full:
             if self._next is None:
                 self._next = next(self._records, None)
@@ -159,12 +159,12 @@ class TableLoad:
             self._next, batch.end = None, place
         return batch
 
-    def _add(self, batch: Batch, busy: set[Key], place: Place, record: Record) -> bool:
+    def _add(self, batch: LoadBatch, busy: set[RecordKey], place: RecordPlace, record: FileRecord) -> bool:
         """Add a record to a batch; False if it must wait for another one."""
         try:
             if record.fault:
                 raise BadRecord(record.fault)
-            key = key_of(record.item, self._attributes)
+            key = record_key(record.item, self._attributes)
         except BadRecord as wrong:
             batch.bad_records += 1
             self._note([(place, str(wrong))])
@@ -172,13 +172,13 @@ class TableLoad:
         if key in busy or key in batch.keys:
             return False
         batch.keys.add(key)
-        batch.requests.append(delete_request(record.item) if record.is_deletion else put_request(record.item))
+        batch.requests.append(item_deletion(record.item) if record.is_deletion else item_put(record.item))
         batch.places.append(place)
         batch.deletions += record.is_deletion
         batch.size_bytes += len(record.item)
         return True
 
-    def _settle(self, batch: Batch) -> None:
+    def _settle(self, batch: LoadBatch) -> None:
         """Count a batch, and those behind it that are done, once all before are."""
         batch.is_done = True
         state = self.state
@@ -195,18 +195,18 @@ class TableLoad:
             self._keep(state)
         self._is_free.notify_all()
 
-    def _note(self, faults: Sequence[tuple[Place, str]]) -> None:
+    def _note(self, faults: Sequence[tuple[RecordPlace, str]]) -> None:
         self.faults.extend((self._files[place.file].path, place.number, reason) for place, reason in faults)
 
-    def _all_records(self) -> Iterator[tuple[Place, Record]]:
+    def _all_records(self) -> Iterator[tuple[RecordPlace, FileRecord]]:
         """All records that are not done, masked."""
         for number, file in enumerate(self._files[self.state.file :], self.state.file):
             done = self.state.number if number == self.state.file else 0
             for record in self._read(file):
                 if record.number > done:
-                    yield Place(number, record.number), self._masked(record)
+                    yield RecordPlace(number, record.number), self._masked(record)
 
-    def _masked(self, record: Record) -> Record:
+    def _masked(self, record: FileRecord) -> FileRecord:
         if self._masks is None or record.fault:
             return record
         try:

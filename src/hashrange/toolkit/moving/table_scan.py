@@ -13,7 +13,7 @@ from typing import Protocol
 import msgspec
 
 from hashrange.toolkit.moving.item_forms import TEXT_FORMS, FormName, page_text
-from hashrange.toolkit.moving.pages import Page, PageReader
+from hashrange.toolkit.moving.pages import ScanPage, ScanReader
 from hashrange.toolkit.moving.raw_client import Stopped
 from hashrange.toolkit.moving.threads import run_together
 
@@ -25,7 +25,7 @@ class SegmentState(msgspec.Struct):
     """Behind this key, in DynamoDB JSON, it goes on; empty: from its begin."""
     is_done: bool = False
 
-    def advance(self, page: Page) -> None:
+    def advance(self, page: ScanPage) -> None:
         """Note that a page, the segment's next one, is done."""
         self.key = bytes(page.last_evaluated_key).decode()
         self.is_done = not self.key
@@ -64,7 +64,7 @@ class TableScan:
 
     def __init__(
         self,
-        reader: PageReader,
+        reader: ScanReader,
         state: ScanState,
         output: Output,
         form: FormName,
@@ -105,7 +105,7 @@ class TableScan:
             if not self._take(segment, page):
                 return
 
-    def _take(self, segment: SegmentState, page: Page) -> bool:
+    def _take(self, segment: SegmentState, page: ScanPage) -> bool:
         """Write a page; False if there is enough."""
         is_free = self._limit is None  # then other threads may write meanwhile
         piece = self._piece(page.items) if is_free else b""
