@@ -73,8 +73,8 @@ def tell_end(job: "LoadJob", table: str) -> int:
     state = job.state
     deleted = f", {count(state.deletions, 'deletion')}" if state.deletions else ""
     complain(f"{count(state.loaded_items, 'item')}{deleted} in the table {table}, {state.units:,.0f} write units.")
-    if job.masks is not None and job.masks.unused:
-        complain(f"Note: these rules have met no attribute: {', '.join(job.masks.unused)}.")
+    if job.unused_rules:
+        complain(f"Note: these rules have met no attribute: {', '.join(job.unused_rules)}.")
     if state.bad_records:
         complain(f"{count(state.bad_records, 'record')} could not be loaded.")
     return FAILED if state.bad_records else DONE

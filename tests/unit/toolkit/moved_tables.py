@@ -81,6 +81,7 @@ class Tables:
         return subprocess.Popen(
             [sys.executable, "-m", "hashrange", *words, "--endpoint", self.endpoint],
             env=os.environ | {"PYTHONPATH": str(SOURCE)},
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )

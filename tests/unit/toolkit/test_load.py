@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import sys
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 from hashrange.cli.main import DONE, FAILED, WRONG_USE
+from hashrange.toolkit.moving.compressed import ZSTD_MODULE
 from tests.unit.toolkit.moved_tables import Tables, as_sent, random_items, simple_items
 
 ITEMS = random_items(2, 150)
@@ -108,6 +110,23 @@ def test_an_incremental_export_puts_and_deletes(tables: Tables, table: str) -> N
     assert tables.run("load", path, "--table", table) == DONE
     assert tables.items(table) == [PLAIN[1] | {"text": {"S": "new"}}, PLAIN[2]]
     assert "1 item, 1 deletion in the table" in tables.told
+
+
+def test_standard_input_is_loaded(tables: Tables, table: str) -> None:
+    process = tables.start("load", "-", "--table", table)
+    told = process.communicate(b'{"id":"a","at":1}\n{"id":"b"}\n')[1].decode()
+    assert process.returncode == FAILED
+    assert "-:2: it has no attribute at" in told
+    assert [item["id"]["S"] for item in tables.items(table)] == ["a"]
+    assert not list(tables.folder.iterdir())
+
+
+def test_zstd_needs_an_extra(tables: Tables, table: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tables.write("a.jsonl.zst", b"")
+    monkeypatch.setitem(sys.modules, ZSTD_MODULE, None)
+    for words in (["load", path], ["scan", "--output", path]):
+        assert tables.run(*words, "--table", table) == WRONG_USE
+        assert f"the file {path} needs zstd, which is not installed. Install it: pip install" in tables.told
 
 
 def test_a_folder_of_files_is_loaded(tables: Tables, table: str) -> None:

@@ -183,3 +183,5 @@ def test_a_reader_that_ends_early_is_no_failure(tables: Tables) -> None:
     assert process.stderr is not None
     assert process.stderr.read() == b""
     process.stderr.close()
+    assert process.stdin is not None
+    process.stdin.close()

@@ -7,7 +7,7 @@ a piece is whole. zstd is in an extra.
 import os
 import sys
 from collections.abc import Callable
-from importlib.util import find_spec
+from importlib import import_module
 from typing import Any, BinaryIO
 
 from zlib_ng import gzip_ng, zlib_ng
@@ -16,6 +16,7 @@ from hashrange.messages.installing import how_to_install
 from hashrange.toolkit.failures import UsageFault
 
 GZIP, ZSTD = ".gz", ".zst"
+ZSTD_MODULE = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
 GZIP_LEVEL = 2
 """Level of zlib-ng, as exports have it: level 6 takes six times as long for a fifth less."""
 GZIP_WINDOW = 31
@@ -55,11 +56,11 @@ def open_unpacked(path: str) -> BinaryIO:
     return found
 
 
-def damage_errors() -> tuple[type[BaseException], ...]:
+def damage_errors(path: str) -> tuple[type[BaseException], ...]:
     """What reading a file raises if it is no gzip or zstd, or cut off."""
     errors: list[Any] = [OSError, EOFError, zlib_ng.error]
-    if find_spec(_zstd_module()) is not None:
-        errors.append(_zstd("").ZstdError)
+    if path.endswith(ZSTD):
+        errors.append(_zstd(path).ZstdError)
     return tuple(errors)
 
 
@@ -68,16 +69,8 @@ def _gzip(piece: bytes) -> bytes:
     return packed
 
 
-def _zstd_module() -> str:
-    return "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
-
-
 def _zstd(path: str) -> Any:
     try:
-        if sys.version_info >= (3, 14):
-            from compression import zstd
-        else:
-            from backports import zstd
+        return import_module(ZSTD_MODULE)
     except ImportError:
         raise UsageFault(NEEDS_ZSTD.format(path=path, install=how_to_install("zstd"))) from None
-    return zstd

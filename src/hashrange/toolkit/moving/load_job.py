@@ -46,7 +46,7 @@ class LoadJob:
         """Find the files, and how far an earlier load came, if that is wanted. Sends nothing. Raises UsageFault."""
         self._target, self._options = target, options
         self.files = load_files(options.path, options.form)
-        self.masks: Masks | None = None
+        self._masks: Masks | None = None
         self._progress_file: ProgressFile[LoadState] | None = None
         found = None
         if options.path != "-":
@@ -80,7 +80,7 @@ class LoadJob:
         """Ask for the table, and read the rules of masks. Raises UsageFault, ToolkitFailure."""
         attributes = key_attributes(self._table)
         if self._options.mask_path is not None:
-            self.masks = read_masks(self._options.mask_path, [one.name for one in attributes])
+            self._masks = read_masks(self._options.mask_path, [one.name for one in attributes])
         unknown = self._options.kinds.keys() & {one.name for one in attributes}
         if unknown:
             raise UsageFault(f"--types names {min(unknown)}, whose type is that of the table's key. Leave it out.")
@@ -89,6 +89,11 @@ class LoadJob:
     def can_go_on(self) -> bool:
         """True if `--resume` would go on with this load."""
         return self._progress_file is not None and self._progress_file.is_there
+
+    @property
+    def unused_rules(self) -> list[str]:
+        """Paths of mask rules that met no attribute; after `--resume` it is not known what those before have met."""
+        return [] if self._masks is None or self._options.is_resumed else self._masks.unused
 
     def run(self, on_tick: Callable[[TableLoad], None]) -> None:
         """Load. Raises UsageFault, ToolkitFailure."""
@@ -113,7 +118,7 @@ class LoadJob:
                 self.files,
                 lambda file: _records(file, kinds),
                 self.state,
-                masks=self.masks,
+                masks=self._masks,
                 keep=keep,
             )
             try:

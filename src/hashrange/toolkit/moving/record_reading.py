@@ -47,7 +47,7 @@ def read_records(path: str, form: FormName, kinds: Mapping[str, str]) -> Iterato
     A file that is damaged ends with a record whose fault says so. `kinds`: of the columns of CSV.
     """
     number = 0
-    damages: tuple[type[BaseException], ...] = (*damage_errors(), NoArray, csv.Error)
+    damages: tuple[type[BaseException], ...] = (*damage_errors(path), NoArray, csv.Error)
     with open_unpacked(path) as opened:
         records = _reader(opened, form, kinds)
         try:
