@@ -157,11 +157,15 @@ def best(measure: Callable[[], Measured]) -> Measured:
 
 def show(name: str, items: int, measured: Measured, start: Measured, bare: Measured | None = None) -> None:
     """Print a figure. `start`: what the command costs without items, which is left out."""
-    seconds = max(measured.seconds - start.seconds, 1e-9)
+    seconds = measured.seconds - start.seconds
+    if seconds < start.seconds:
+        print(f"{name}: too few items for a speed by the clock")
     micros = (measured.cpu_seconds - start.cpu_seconds) * 1e6 / items
-    share = f", {bare.seconds / seconds:.0%} of bare requests" if bare else ""
+    share = f", {bare.seconds / max(seconds, 1e-3):.0%} of bare requests" if bare else ""
     memory = f", {measured.memory_bytes / 1e6:,.0f} MB" if measured.memory_bytes else ""
-    print(f"{name}: {items / seconds:,.0f} items per second{share}, {micros:.2f} µs of CPU for an item{memory}")
+    print(
+        f"{name}: {items / max(seconds, 1e-3):,.0f} items per second{share}, {micros:.2f} µs of CPU for an item{memory}"
+    )
 
 
 def main(arguments: list[str]) -> None:

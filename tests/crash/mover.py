@@ -13,6 +13,7 @@ from typing import Any
 import boto3  # noqa: F401 - imported before the fork, because it takes long
 
 from hashrange.cli.main import main
+from hashrange.toolkit.moving import copy_job
 from hashrange.toolkit.moving.output_file import OutputFile
 from hashrange.toolkit.moving.progress_file import ProgressFile
 from hashrange.toolkit.moving.raw_client import RawClient
@@ -32,6 +33,7 @@ def move_until_killed(
             os.kill(os.getpid(), signal.SIGKILL)
 
     let_step(step)
+    copy_job.FOLLOWED_PAUSE_SECONDS = 0
     reports.send_bytes(str(main(words)).encode())
     os._exit(0)
 

@@ -66,25 +66,29 @@ def run_with_kills(
 ) -> int:
     """Run a command, kill it, and go on, until it ends by itself; returns how often it was killed."""
     kills = 0
-    words = [*words, "--endpoint", client.meta.endpoint_url]
     while True:
         resume = ["--resume"] if is_begun() else []
-        here, there = context.Pipe(duplex=False)
-        process = context.Process(
-            target=move_until_killed, args=([*words, *resume], chance.randrange(1, steps_max), VARIABLES, there)
-        )
-        process.start()
-        there.close()
-        try:
-            code = int(here.recv_bytes())
-        except EOFError:
-            kills += 1
-            continue
-        finally:
-            process.join()
-            here.close()
-        assert code == 0
-        return kills
+        code = run_once(client, [*words, *resume], chance.randrange(1, steps_max))
+        if code is not None:
+            assert code == 0
+            return kills
+        kills += 1
+
+
+def run_once(client: Any, words: list[str], moment: int) -> int | None:
+    """Run a command that kills itself at a step; its exit code, or None if it was killed."""
+    here, there = context.Pipe(duplex=False)
+    words = [*words, "--endpoint", client.meta.endpoint_url]
+    process = context.Process(target=move_until_killed, args=(words, moment, VARIABLES, there))
+    process.start()
+    there.close()
+    try:
+        return int(here.recv_bytes())
+    except EOFError:
+        return None
+    finally:
+        process.join()
+        here.close()
 
 
 @pytest.mark.parametrize("seed", seeds(1, 100))
@@ -130,3 +134,34 @@ def test_a_copy_loses_and_doubles_nothing(client: Any, tmp_path: Path, seed: int
     words += ["--to-endpoint", client.meta.endpoint_url]
     assert run_with_kills(client, random.Random(seed), words, kept.exists)
     assert scanned(client, f"Copy{seed}") == by_key(ITEMS)
+
+
+@pytest.mark.parametrize("seed", seeds(1, 100))
+def test_a_copy_that_follows_loses_no_change(client: Any, tmp_path: Path, seed: int) -> None:
+    chance, kept, names = random.Random(seed), tmp_path / "kept", [f"Followed{seed}", f"Following{seed}"]
+    for name in names:
+        create(client, name)
+    stream = {"StreamEnabled": True, "StreamViewType": "NEW_IMAGE"}
+    client.update_table(TableName=names[0], StreamSpecification=stream)
+    words = ["copy", "--table", names[0], "--to-table", names[1], "--follow", "--progress", str(kept)]
+    words += ["--to-endpoint", client.meta.endpoint_url]
+    kills = 0
+    while kills < 4 or not kept.exists():
+        change(client, names[0], chance)
+        assert run_once(client, [*words, *(["--resume"] if kept.exists() else [])], chance.randrange(1, 60)) is None
+        kills += 1
+    change(client, names[0], chance)
+    client.update_table(TableName=names[0], StreamSpecification={"StreamEnabled": False})
+    assert run_once(client, [*words, "--resume"], 0) == 0
+    assert scanned(client, names[1]) == scanned(client, names[0])
+    assert not kept.exists()
+
+
+def change(client: Any, name: str, chance: random.Random) -> None:
+    """Put and delete items, some of them several times."""
+    for _ in range(30):
+        item = {"id": {"S": str(chance.randrange(20))}, "text": {"S": str(chance.random())}}
+        if chance.random() < 0.3:
+            client.delete_item(TableName=name, Key={"id": item["id"]})
+        else:
+            client.put_item(TableName=name, Item=item)

@@ -82,7 +82,7 @@ class CopyJob:
             raise UsageFault(f"the tables have different keys: {told[0]} in the source, {told[1]} in the copy.")
         self.expected_items = int(table.get("ItemCount", 0))
         view = table.get("StreamSpecification", {}).get("StreamViewType")
-        if options.is_following and view not in IMAGES:
+        if options.is_following and not options.is_resumed and view not in IMAGES:
             found = f"its stream has the view type {view}" if view else "it has no stream"
             raise UsageFault(
                 f"--follow needs a stream of {options.table} with new images, but {found}. Switch on a stream with the"

@@ -19,6 +19,8 @@ from hashrange.toolkit.target import Target
 
 IMAGES = {"NEW_IMAGE", "NEW_AND_OLD_IMAGES"}
 """View types of streams that tell what an item has become."""
+REMOVED = "REMOVE"
+"""Name of the event that an item was deleted."""
 MISSED = "changes of {arn} were missed, because a stream keeps them for 24 hours. Begin the copy again."
 
 
@@ -34,6 +36,7 @@ class FollowedChange(msgspec.Struct, gc=False):
     """A record of a stream."""
 
     dynamodb: ChangedItem
+    event_name: str = msgspec.field(name="eventName")
 
 
 class StreamPage(msgspec.Struct, rename="pascal", gc=False):
@@ -126,6 +129,10 @@ class StreamFollowing:
         for record in page.records:
             told = record.dynamodb
             key, image = bytes(told.keys), bytes(told.new_image)
+            if not image and record.event_name != REMOVED:
+                raise ToolkitFailure(
+                    f"the stream {self._arn} does not tell what items become. Begin again with another."
+                )
             changes[key] = item_put(image) if image else item_deletion(key)
         requests = list(changes.values())
         for start in range(0, len(requests), BATCH_ITEMS):
