@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 from hashrange.cli.main import DONE, WRONG_USE
@@ -20,7 +19,7 @@ from hashrange.toolkit.moving.direct_requests import is_whole
 from hashrange.toolkit.moving.item_forms import page_text
 from hashrange.toolkit.moving.keys import TableKeyAttribute
 from hashrange.toolkit.moving.load_files import LoadFile
-from hashrange.toolkit.moving.pages import ScanReader, ScanWish
+from hashrange.toolkit.moving.pages import ScanReader, ScanWish, decode_page
 from hashrange.toolkit.moving.raw_client import THROTTLED_TRIES, RawClient, Stopped
 from hashrange.toolkit.moving.record_reading import FileRecord
 from hashrange.toolkit.moving.reserved_names import alias_reserved
@@ -252,8 +251,8 @@ def test_throttled_requests_are_sent_again(tables: Tables, monkeypatch: pytest.M
 
 
 def test_items_with_line_ends_become_one_line() -> None:
-    item = msgspec.Raw(b'{\n "id": {"S": "a"}\n}')
-    assert page_text("dynamodb-json", [item, item]) == b'{"Item":{"id":{"S":"a"}}}\n' * 2
+    page = decode_page(b'{"Items": [{\n "id": {"S": "a\\n"}\n}, {"id": {"S": "b"}}]}')
+    assert page_text("dynamodb-json", page.items) == b'{"Item":{"id":{"S":"a\\n"}}}\n{"Item":{"id":{"S":"b"}}}\n'
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,11 @@ retries, errors and proxies.
 
 import ssl
 import threading
-import zlib
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Any
 from urllib.parse import urlsplit
+
+from zlib_ng import zlib_ng
 
 from hashrange.toolkit.target import Target
 
@@ -94,4 +95,4 @@ class DirectRequests:
 
 def is_whole(content: bytes, checksum: str | None) -> bool:
     """True if a body is as its header says."""
-    return checksum is None or zlib.crc32(content) == int(checksum)
+    return checksum is None or zlib_ng.crc32(content) == int(checksum)

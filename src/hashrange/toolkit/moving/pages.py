@@ -25,6 +25,8 @@ class ScanPage(msgspec.Struct, rename="pascal", gc=False):
     scanned_count: int = 0
     last_evaluated_key: msgspec.Raw = NO_KEY
     consumed_capacity: ReportedUnits = ReportedUnits()
+    size_bytes: int = 0
+    """Length of the whole reply."""
 
     @property
     def units(self) -> float:
@@ -43,7 +45,14 @@ class ScanWish(NamedTuple):
     """Items that a page reads at most."""
 
 
-_decode_page = msgspec.json.Decoder(ScanPage).decode
+_decode_reply = msgspec.json.Decoder(ScanPage).decode
+
+
+def decode_page(reply: bytes) -> ScanPage:
+    """The page in a reply; its items are lines, whatever stood between their members. Raises msgspec.DecodeError."""
+    page = _decode_reply(msgspec.json.format(reply, indent=-1) if b"\n" in reply else reply)
+    page.size_bytes = len(reply)
+    return page
 
 
 class ScanReader:
@@ -61,7 +70,7 @@ class ScanReader:
             if self._rate is not None:
                 self._rate.wait(self._stop)
             page: ScanPage = self._client.ask(
-                "scan", {"TableName": self._wish.table}, self._body(segment, key, limit), _decode_page
+                "scan", {"TableName": self._wish.table}, self._body(segment, key, limit), decode_page
             )
             if self._rate is not None and page.scanned_count:
                 self._rate.take(page.units)

@@ -14,7 +14,7 @@ import msgspec
 from hashrange.toolkit.moving.batch_writer import BATCH_BYTES, BATCH_ITEMS, BatchWriter, item_put
 from hashrange.toolkit.moving.pages import ScanReader
 from hashrange.toolkit.moving.raw_client import Stopped
-from hashrange.toolkit.moving.table_scan import SegmentState, len_of
+from hashrange.toolkit.moving.table_scan import SegmentState
 from hashrange.toolkit.moving.threads import run_together
 
 
@@ -82,7 +82,7 @@ class TableCopy:
                 state.scanned_items += page.scanned_count
                 state.read_units += page.units
                 state.write_units += units
-                state.text_bytes += sum(map(len_of, page.items))
+                state.text_bytes += page.size_bytes
                 segment.advance(page)
                 self._keep(state)
 
@@ -92,7 +92,7 @@ class TableCopy:
         while start < len(items):
             end, size_bytes = start, 0
             while end < min(start + BATCH_ITEMS, len(items)) and size_bytes < BATCH_BYTES:
-                size_bytes += len_of(items[end])
+                size_bytes += memoryview(items[end]).nbytes
                 end += 1
             written = self._writer.write([item_put(item) for item in items[start:end]])
             self.faults.extend((bytes(items[start + one.position]), one.reason) for one in written.refusals)

@@ -42,7 +42,7 @@ class ScanState(msgspec.Struct):
     size_bytes: int = 0
     """Where the file is cut."""
     text_bytes: int = 0
-    """Bytes that were written, before they were compressed."""
+    """Bytes of the pages that were read."""
 
     @property
     def has_begun(self) -> bool:
@@ -124,7 +124,7 @@ class TableScan:
             state.written_items += len(items)
             state.scanned_items += page.scanned_count
             state.units += page.units
-            state.text_bytes += sum(map(len_of, items))
+            state.text_bytes += page.size_bytes
             segment.advance(page)
             self._record()
             return self._left != 0
@@ -139,8 +139,3 @@ class TableScan:
     def _record(self) -> None:
         self.state.size_bytes = self._output.size_bytes
         self._keep(self.state)
-
-
-def len_of(item: msgspec.Raw) -> int:
-    """Bytes of an item as JSON."""
-    return memoryview(item).nbytes
