@@ -144,5 +144,5 @@ def build_parser() -> CommandParser:
         "--progress", metavar="FILE", help="File that keeps how far the copy is. [TABLE.copy-progress, here]"
     )
     add_target(parser, is_changing=True)
-    add_target(parser, prefix="to-", told="the copy")
+    add_target(parser, prefix="to-", told="the tables of the copy")
     return parser
