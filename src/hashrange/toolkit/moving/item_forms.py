@@ -50,7 +50,11 @@ def page_text(form: FormName, items: Sequence[msgspec.Raw]) -> bytes:
         return b",\n".join(map(_plain, items))
     if form == "jsonl":
         return b"\n".join(map(_plain, items)) + b"\n"
-    return b"".join([b'{"Item":', b'}\n{"Item":'.join(items), b"}\n"])
+    # The first and the last item get what stands around them before all are joined, because a second text of a page's
+    # length would take as long as all other work on the page.
+    parts = [b'{"Item":' + bytes(items[0]), *items[1:]]
+    parts[-1] = bytes(parts[-1]) + b"}\n"
+    return b'}\n{"Item":'.join(parts)
 
 
 def _plain(item: msgspec.Raw) -> bytes:
