@@ -171,6 +171,11 @@ class Commands:
         )
         return self._shell(script)
 
+    @property
+    def endpoint(self) -> str:
+        """The endpoint of the server on the default port."""
+        return self._addresses[f"http://localhost:{DEFAULT_PORT}"]
+
     def _start(self, command: str) -> PageServer:
         server = PageServer(command, self._folder)
         self._servers.append(server)

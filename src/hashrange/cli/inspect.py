@@ -7,10 +7,10 @@ from typing import Any
 from hashrange.cli.main import DONE, FAILED, WRONG_USE, count, refuse
 from hashrange.cli.output import say, say_unfolded
 from hashrange.cli.parsing import CommandParser, command_parser, parse
-from hashrange.cli.plain_items import PlainValueWrong, plain_item, typed_value
 from hashrange.errors import ApiError, Malformed
 from hashrange.tables.schema import KeySchema
 from hashrange.terminal import escape_json
+from hashrange.toolkit.plain_items import PlainValueWrong, plain_item, typed_value
 from hashrange.written.names import did_you_mean
 from hashrange.written.values import place_of_json_fault
 

@@ -37,6 +37,19 @@ def say_unfolded(*lines: str, is_flushed: bool = False) -> None:
     say(*lines, is_flushed=is_flushed, is_folded=False)
 
 
+def say_data(content: bytes) -> None:
+    """Write bytes that programs read to standard output, as they are; in a terminal, as lines. Raises OutputError."""
+    if sys.stdout.isatty():
+        say_unfolded(*lines_of(content.decode(errors="replace")), is_flushed=True)
+        return
+    try:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.flush()
+    except OSError as error:
+        raise OutputError(error) from error
+
+
 def complain(*lines: str) -> None:
     """Write these lines to standard error. Raises OSError."""
     _write(sys.stderr, lines, is_folded=True)

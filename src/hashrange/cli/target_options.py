@@ -14,32 +14,51 @@ if TYPE_CHECKING:
     from hashrange.toolkit.target import Target
 
 YES_WORDS = {"y", "yes"}
-ENDPOINT_HELP = (
-    f"Where the tables are; AWS_ENDPOINT_URL_DYNAMODB and AWS_ENDPOINT_URL are heard too. [{LOCAL_ENDPOINT}]"
-)
 
 
-def add_target(parser: CommandParser, *, is_changing: bool = False, endpoint_help: str = ENDPOINT_HELP) -> None:
-    """Let a command take the options of its target. `is_changing`: also `--yes`."""
-    parser.add_argument("--endpoint", "--endpoint-url", dest="endpoint", metavar="URL", help=endpoint_help)
-    parser.add_argument("--aws", dest="uses_aws", action="store_true", help="Use AWS, not an endpoint.")
+def add_target(
+    parser: CommandParser,
+    *,
+    is_changing: bool = False,
+    prefix: str = "",
+    told: str = "the tables",
+    endpoint_help: str | None = None,
+) -> None:
+    """Let a command take the options of a target. `is_changing`: also `--yes`. `prefix`: of a second target.
+    `endpoint_help`: what is said of its endpoint, if no variables name it.
+    """
+    places = prefix.replace("-", "_")
     parser.add_argument(
-        "--profile", metavar="NAME", help="Use this profile of ~/.aws, and AWS unless an endpoint is named."
+        f"--{prefix}endpoint", f"--{prefix}endpoint-url", dest=f"{places}endpoint", metavar="URL",
+        help=endpoint_help
+        or f"Where {told} are; AWS_ENDPOINT_URL_DYNAMODB and AWS_ENDPOINT_URL are heard too. [{LOCAL_ENDPOINT}]",
+    )  # fmt: skip
+    parser.add_argument(
+        f"--{prefix}aws", dest=f"{places}uses_aws", action="store_true", help="Use AWS, not an endpoint."
     )
     parser.add_argument(
-        "--region", metavar="NAME",
-        help="Region of the tables; AWS_REGION and AWS_DEFAULT_REGION are heard too. [us-east-1, but none at AWS]",
+        f"--{prefix}profile", metavar="NAME", help="Use this profile of ~/.aws, and AWS unless an endpoint is named."
+    )
+    parser.add_argument(
+        f"--{prefix}region", metavar="NAME",
+        help=f"Region of {told}; AWS_REGION and AWS_DEFAULT_REGION are heard too. [us-east-1, but none at AWS]",
     )  # fmt: skip
     if is_changing:
         parser.add_argument("--yes", dest="is_agreed", action="store_true", help="Change AWS without asking.")
 
 
-def chosen_target(options: Any) -> "Target":
-    """The target that the options and the environment name; sends nothing. Raises ToolkitFailure."""
+def chosen_target(options: Any, places: str = "") -> "Target":
+    """The target that the options and the environment name; sends nothing. Raises ToolkitFailure.
+
+    `places`: with what the names of its options begin, if it is a second target.
+    """
     # Imported here: a command's help does not need it, and it loads the server's settings.
     from hashrange.cli.settings_sources import current_environment
 
-    chosen = TargetOptions(options.endpoint, options.uses_aws, options.profile, options.region)
+    endpoint, uses_aws, profile, region = (
+        getattr(options, places + name) for name in ("endpoint", "uses_aws", "profile", "region")
+    )
+    chosen = TargetOptions(endpoint, uses_aws, profile, region, flags=f"--{places.replace('_', '-')}")
     return find_target(chosen, current_environment())
 
 

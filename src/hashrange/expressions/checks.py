@@ -9,10 +9,10 @@ captures to Oct 2026.
 from collections.abc import Iterable
 from typing import Protocol
 
+from hashrange.aws_services.reserved_words import RESERVED_WORDS
 from hashrange.errors import RequestFault
 from hashrange.expressions.lexer import fault
 from hashrange.expressions.parser import ExpressionParser
-from hashrange.expressions.reserved import RESERVED_WORDS
 from hashrange.expressions.tree import Arithmetic, DocumentPath, FunctionCall, Node, Operand, ValueToken
 from hashrange.limits import EXPRESSION_OPERATORS_MAX, LIST_INDEX_MAX, PATH_DEPTH_MAX
 from hashrange.messages import expressions as say

@@ -2,6 +2,7 @@
 about is still being made?
 """
 
+import random
 import threading
 from collections.abc import Callable, Collection, Iterator
 from typing import TypeVar
@@ -13,6 +14,7 @@ FIRST_PAUSE_SECONDS = 0.05
 PAUSE_SECONDS_MAX = 5.0
 BEING_MADE_CODES, BEING_MADE_TRIES = {"ContinuousBackupsUnavailableException"}, 60
 """AWS refuses point-in-time recovery of a table that has just been created for some seconds."""
+JITTERED_SECONDS_MAX = 20.0
 
 
 def pauses() -> Iterator[None]:
@@ -22,6 +24,16 @@ def pauses() -> Iterator[None]:
         yield
         pause.wait(seconds)
         seconds = min(seconds * 1.5, PAUSE_SECONDS_MAX)
+
+
+def jittered_seconds() -> Iterator[float]:
+    """Pauses before a request is sent again that was refused because too many are sent: any time up to a limit, which
+    is doubled each time. So clients that were refused together do not come back together.
+    """
+    limit_seconds = FIRST_PAUSE_SECONDS
+    while True:
+        yield random.uniform(0, limit_seconds)  # noqa: S311 - no secret
+        limit_seconds = min(limit_seconds * 2, JITTERED_SECONDS_MAX)
 
 
 def reply_when_made(

@@ -33,6 +33,8 @@ REGION_SOURCES = ("AWS_REGION", "AWS_DEFAULT_REGION")
 KEY_SOURCES = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
 TRIES_MAX = 8
 """Times that a request is sent which the server throttles or fails to answer."""
+CONNECTIONS_USUAL = 10
+"""Connections that a client of boto3 keeps at most, unless it is told otherwise."""
 OF_DYNAMODB = ("dynamodb", "dynamodbstreams")
 """Services that an endpoint of AWS's serves; those of others serve whatever they have at one endpoint."""
 NEEDS_BOTO3 = "requests are sent by boto3, which is not installed. Install it: {install}."
@@ -45,6 +47,8 @@ class TargetOptions(NamedTuple):
     uses_aws: bool = False
     profile: str | None = None
     region: str | None = None
+    flags: str = "--"
+    """With what the names of these options begin, for sentences."""
 
 
 class Target:
@@ -63,8 +67,18 @@ class Target:
     def client(self, service: str) -> Any:
         """The client of boto3 for a service, such as `dynamodb`. Use `worded` around its calls."""
         if service not in self._clients:
-            self._clients[service] = self._make_client(service)
+            self._clients[service] = self.new_client(service)
         return self._clients[service]
+
+    def credentials(self) -> Any:
+        """The caller's credentials, as botocore has them; None: there are none. Raises ToolkitFailure."""
+        with self.worded():
+            return self._session.get_credentials()
+
+    def ca_bundle(self) -> str | None:
+        """The file of the authorities that are trusted, if variables or the profile name one."""
+        found: str | None = self._session._session.get_config_variable("ca_bundle")  # noqa: SLF001 - boto3 does not tell
+        return found
 
     def ask(self, service: str, operation: str, /, **members: Any) -> Any:
         """The reply to an operation, such as `describe_table`. Raises ToolkitFailure."""
@@ -113,7 +127,8 @@ class Target:
         """Account, Region and endpoint, as they are printed before anything is changed. Raises ToolkitFailure."""
         return f"account {self.account() or 'unknown'}, Region {self.region}, endpoint {self.endpoint}"
 
-    def _make_client(self, service: str) -> Any:
+    def new_client(self, service: str, connections: int = CONNECTIONS_USUAL) -> Any:
+        """A client of its own, with at most so many connections. Raises UsageFault."""
         # Imported here: boto3 is in an extra.
         from botocore.config import Config
         from botocore.exceptions import BotoCoreError
@@ -123,6 +138,7 @@ class Target:
             endpoint = None
         config = Config(
             connect_timeout=10,
+            max_pool_connections=connections,
             ignore_configured_endpoint_urls=self._ignores_variables,
             retries={"mode": "standard", "total_max_attempts": TRIES_MAX},
         )
@@ -160,15 +176,21 @@ def find_target(options: TargetOptions, environment: Mapping[str, str]) -> Targe
         session = boto3.Session(profile_name=options.profile, **keys)
         region = options.region or next(filter(None, map(environment.get, REGION_SOURCES)), None) or session.region_name
     except BotoCoreError as error:
-        raise UsageFault(f"{' '.join(str(error).split()).rstrip('.')}. Mend --profile or AWS_PROFILE.") from error
+        raise UsageFault(
+            f"{' '.join(str(error).split()).rstrip('.')}. Mend {options.flags}profile or AWS_PROFILE."
+        ) from error
     if region is None and not is_local:
-        raise UsageFault("no Region is named. Name one with --region, in AWS_REGION, or in the profile.")
+        raise UsageFault(f"no Region is named. Name one with {options.flags}region, in AWS_REGION, or in the profile.")
     return Target(session, endpoint, region or LOCAL_REGION, ignores_variables=options.uses_aws)
 
 
 def _endpoint(options: TargetOptions, environment: Mapping[str, str]) -> str | None:
     """The endpoint by the table above; None: boto3 finds it. Raises UsageFault."""
-    given = [("--endpoint", options.endpoint), *((name, environment.get(name) or None) for name in ENDPOINT_SOURCES)]
+    flags = options.flags
+    given = [
+        (f"{flags}endpoint", options.endpoint),
+        *((name, environment.get(name) or None) for name in ENDPOINT_SOURCES),
+    ]
     source, endpoint = next(((name, url) for name, url in given if url is not None), ("", None))
     if endpoint is None:
         return None if options.uses_aws or options.profile is not None else LOCAL_ENDPOINT
@@ -177,11 +199,13 @@ def _endpoint(options: TargetOptions, environment: Mapping[str, str]) -> str | N
         raise UsageFault(f'{source} is "{shown}"; it must be a URL without a path, such as {LOCAL_ENDPOINT}.')
     endpoint = endpoint.removesuffix("/")
     if options.uses_aws and not is_of_aws(endpoint):
-        if source == "--endpoint":
-            raise UsageFault(f"--aws and --endpoint {endpoint} exclude one another; leave one of them out.")
+        if source == f"{flags}endpoint":
+            raise UsageFault(f"{flags}aws and {source} {endpoint} exclude one another; leave one of them out.")
         return None
     if is_of_aws(endpoint) and not options.uses_aws and options.profile is None:
-        raise UsageFault(f"{source} is {endpoint}, which is AWS. Say so with --aws, or name a profile by --profile.")
+        raise UsageFault(
+            f"{source} is {endpoint}, which is AWS. Say so with {flags}aws, or name a profile by {flags}profile."
+        )
     return endpoint
 
 

@@ -12,12 +12,12 @@ from pydantic import Field
 from hashrange.cli.mcp_tools.advice import advise, looked_back
 from hashrange.cli.mcp_tools.asking import AskedServer
 from hashrange.cli.mcp_tools.evidence import gather_evidence
-from hashrange.cli.plain_items import PlainValueWrong, plain_item, typed_item, typed_value
 from hashrange.cli.remote import names_of_tables
 from hashrange.errors import ApiError, Malformed, RequestFault
 from hashrange.expressions.partiql.parser import read_statement
 from hashrange.expressions.partiql.reader import StatementReader
 from hashrange.expressions.partiql.tree import SelectStatement
+from hashrange.toolkit.plain_items import PlainValueWrong, plain_item, typed_item, typed_value
 
 Limit = Annotated[int, Field(ge=1, le=100, description="Most items that are read.")]
 NameStandIns = Annotated[

@@ -11,8 +11,4 @@ if ! command -v hashrange >/dev/null; then
   echo "capacity-calculator.sh: there is no hashrange here. Install it, with its extra toolkit." >&2
   exit 2
 fi
-if ! hashrange capacity --help >/dev/null 2>&1; then
-  echo "capacity-calculator.sh: this version of hashrange has no command capacity. Install a newer one." >&2
-  exit 2
-fi
 exec hashrange capacity "$@"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hashrange.cli.plain_items import PlainValueWrong, plain_value, typed_value
+from hashrange.toolkit.plain_items import PlainValueWrong, plain_value, typed_value
 
 
 @pytest.mark.parametrize(

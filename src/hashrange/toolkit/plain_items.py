@@ -1,4 +1,4 @@
-"""How do tools, and `hashrange inspect`, show attribute values?
+"""How do commands and tools show attribute values?
 As plain JSON, which people and models read and write easily, and back without a loss.
 
 Strings, numbers, booleans, null, lists and maps are JSON's own. What JSON lacks is an object with one key:
@@ -65,8 +65,8 @@ def typed_value(value: Any) -> dict[str, Any]:
         return {"BOOL": value}
     if isinstance(value, str):
         return {"S": value}
-    if isinstance(value, int | float):
-        if isinstance(value, float) and not math.isfinite(value):
+    if isinstance(value, int | float | Decimal):
+        if not math.isfinite(value):
             raise PlainValueWrong(f"{value} is no number of DynamoDB.")
         return {"N": str(value)}
     if isinstance(value, list):
