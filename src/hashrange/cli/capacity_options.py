@@ -12,9 +12,11 @@ from hashrange.toolkit.dax_costs import NODES_MAX, NODES_USUAL, DaxCluster
 from hashrange.toolkit.prices import TABLE_CLASSES, USUAL_REGION, shipped_dates
 
 EXAMPLE = """example:
-  hashrange capacity --item-size 2.5 --reads 500 --writes 200 --consistency eventual
+  hashrange capacity --item-size 2.5 --reads 500 --writes 200 \\
+    --consistency eventual
   hashrange capacity --item-size 4 --reads 1000 --writes 100 --gsi-count 3
-  hashrange capacity --from-table Orders --aws --region eu-west-1 --prices prices.toml
+  hashrange capacity --from-table Orders --aws --region eu-west-1 \\
+    --prices prices.toml
   hashrange capacity --item-size 1 --reads 90 --writes 40 --peak-to-average 3 --plot -
 
 Reads and writes are those of a second, on average. RCU and WCU are the units that the peak needs. Costs are those \

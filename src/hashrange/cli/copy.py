@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 SHOWN_ITEM_BYTES = 200
 EXAMPLE = """example:
   hashrange copy --table Orders --to-table OrdersCopy
-  hashrange copy --table Orders --profile staging --to-endpoint http://127.0.0.1:8000 --follow
+  hashrange copy --table Orders --profile staging \\
+    --to-endpoint http://127.0.0.1:8000 --follow
 
 The copy must be a table with the same key; `hashrange design --from` makes one. What else is in it stays. While the \
 source is written, an item is copied as it is when its page is read: the copy is not of one moment. With --follow, the \

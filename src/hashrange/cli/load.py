@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 KINDS = ("S", "N", "B", "BOOL", "JSON")
 EXAMPLE = """example:
   hashrange load items.jsonl.gz --table MyTable
-  hashrange load ./AWSDynamoDB/01700000000000-0a1b2c3d --table MyTable --mask rules.toml
+  hashrange load ./AWSDynamoDB/01700000000000-0a1b2c3d --table MyTable \\
+    --mask rules.toml
 
 FILE is a file in a form of `hashrange scan`, a folder of such files, the folder of a table's export in DynamoDB JSON, \
 or - for standard input. An item replaces the one with its key. Records that cannot be loaded are told with their \

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
 EXAMPLE = """example:
   hashrange scan --table MyTable --segments 10 --output results.json
-  hashrange scan --table MyTable --filter "status = :s" --values '{{":s":{{"S":"active"}}}}'
+  hashrange scan --table MyTable --filter "status = :s" \\
+    --values '{{":s":{{"S":"active"}}}}'
 
 Without --output, items go to standard output, a line for each. The form is that of --format, or of the file's name: \
 .json is one array, .jsonl has a line for each item, .csv a header with all attributes. A name that ends \
