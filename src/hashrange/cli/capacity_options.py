@@ -17,7 +17,8 @@ EXAMPLE = """example:
   hashrange capacity --item-size 4 --reads 1000 --writes 100 --gsi-count 3
   hashrange capacity --from-table Orders --aws --region eu-west-1 \\
     --prices prices.toml
-  hashrange capacity --item-size 1 --reads 90 --writes 40 --peak-to-average 3 --plot -
+  hashrange capacity --item-size 1 --reads 90 --writes 40 --peak-to-average 3 \\
+    --plot -
 
 Reads and writes are those of a second, on average. RCU and WCU are the units that the peak needs. Costs are those \
 of a month. Every cost stands beside the date of its prices; what could not be confirmed is marked. docs/toolkit.md \
