@@ -200,21 +200,26 @@ def test_names_lead_nowhere_else(target: Path, tmp_path: Path, name: str, capsys
     assert not list(tmp_path.rglob("evil"))
 
 
-def test_a_damaged_file_is_written_again_by_the_next_backup(
-    shop: Shop, target: Path, tmp_path: Path, capsys: Printed
-) -> None:
-    assert main(["backup", shop.endpoint, str(target)]) == DONE
-    *_, newest = copies_in(target).values()
+def test_a_damaged_file_is_written_again_by_the_next_backup(tmp_path: Path, capsys: Printed) -> None:
+    """No server has the folder, so that no file is replaced by another before the next backup needs it."""
+    source, target = str(tmp_path / "data"), tmp_path / "copies"
+    with opened_shop(tmp_path / "data") as shop:
+        shop.make("orders")
+        for number in range(3):
+            shop.put("orders", str(number), f"{number}" * 3000)
+        assert main(["backup", shop.endpoint, str(tmp_path / "other")]) == DONE  # writes rows to a data file
+    assert main(["backup", source, str(target)]) == DONE
+    (newest,) = copies_in(target).values()
     digest = next(one.sha256 for one in newest.files if one.fingerprint)
     path = target / "files" / digest
     path.write_bytes(flipped(path.read_bytes()))
     assert main(["check", str(target)]) == FAILED
     capsys.readouterr()
-    assert main(["backup", shop.endpoint, str(target)]) == DONE
+    assert main(["backup", source, str(target)]) == DONE
     assert f"{target}: files/{digest} was damaged, and is written again.\n" in capsys.readouterr().out
     assert main(["check", str(target)]) == DONE
     path.unlink()
-    assert main(["backup", shop.endpoint, str(target), "--no-check"]) == DONE
+    assert main(["backup", source, str(target), "--no-check"]) == DONE
     assert f"{target}: files/{digest} was damaged, and is written again.\n" in capsys.readouterr().out
     assert main(["check", str(target)]) == DONE
     assert restored(target, tmp_path / "restored") == shop.content
