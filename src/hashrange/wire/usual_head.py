@@ -12,6 +12,8 @@ from hashrange.wire.http import LAYOUTS_MAX, HeaderLayout, HttpRequest
 
 USES_MIN = 64
 """Requests that the parser must have found with a layout before its heads are matched: compiling takes 2 ms."""
+HEADS_MAX = 128
+"""Heads that are kept, of 20 KB each. Clients of one server have few; with one more, all are compiled anew as needed."""
 _VALUE = rb"([!-~\x80-\xff][^\r]*+)"
 """A value that does not begin with a blank. It may hold control characters, which are looked for in all values at once:
 excluding them here takes three times as long.
@@ -69,6 +71,8 @@ def usual_head(layout: HeaderLayout, names: Sequence[bytes]) -> UsualHead | None
         _heads.clear()
     uses = _uses[layout] = _uses.get(layout, 0) + 1
     if uses >= USES_MIN and layout.host >= 0 <= layout.content_length and _FRAMING.isdisjoint(layout.names):
+        if len(_heads) >= HEADS_MAX:
+            _heads.clear()
         head = _heads[layout] = UsualHead(layout, names)
         _uses.clear()
     return head

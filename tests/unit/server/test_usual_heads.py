@@ -111,6 +111,15 @@ def test_few_heads_are_compiled_however_many_come_at_once(monkeypatch: pytest.Mo
     assert len(usual_head._heads) == 1
 
 
+def test_of_many_layouts_few_heads_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client that used one layout after the other, each often enough, left 20 KB for each."""
+    monkeypatch.setattr(usual_head, "HEADS_MAX", 3)
+    monkeypatch.setattr(usual_head, "_heads", {})
+    for number in range(10):
+        assert used_to(request_of({**HEADERS, b"X-%d" % number: b"a"})).usual is not None
+        assert len(usual_head._heads) <= 3
+
+
 @pytest.mark.parametrize("more", [{b"X-%d" % place: b"" for place in range(30)}, {b"X-" + b"a" * 1_000: b""}])
 def test_a_long_head_is_not_usual(more: dict[bytes, bytes]) -> None:
     reading = Reading()
