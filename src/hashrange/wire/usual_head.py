@@ -13,7 +13,7 @@ from hashrange.wire.http import LAYOUTS_MAX, HeaderLayout, HttpRequest
 USES_MIN = 64
 """Requests that the parser must have found with a layout before its heads are matched: compiling takes 2 ms."""
 HEADS_MAX = 128
-"""Heads that are kept, of 20 KB each. Clients of one server have few; with one more, all are compiled anew as needed."""
+"""Heads that are kept, of 20 KB each. Beyond it, all are forgotten, and compiled anew as needed."""
 _VALUE = rb"([!-~\x80-\xff][^\r]*+)"
 """A value that does not begin with a blank. It may hold control characters, which are looked for in all values at once:
 excluding them here takes three times as long.
