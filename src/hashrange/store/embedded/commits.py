@@ -238,7 +238,10 @@ class Commits:
         if gave_way() != ways_given:
             change = self._still_planned(change, table, engine, has_claim=has_claim)
         if is_followed:
-            self._write_followed(engine, table, change, meter)
+            if table.needs_draft:
+                self._write_draft(engine, table, change, meter)
+            else:
+                self._write_followed(engine, engine_key, change, table.participants)
         else:
             self._write_alone(engine, engine_key, change)
         return change
@@ -463,8 +466,10 @@ class Commits:
         except Exception as error:
             raise EngineRefused(error) from error
 
-    def _write_followed(self, engine: Engine, table: StoredTable, change: Change, meter: Payer) -> None:
-        """Write the change of one row with what participants add. Raises what `_follow` and `_write` raise."""
+    def _write_draft(self, engine: Engine, table: StoredTable, change: Change, meter: Payer) -> None:
+        """Write the change of one row with what participants add, which may refuse it. Raises what `_follow` and
+        `_write` raise.
+        """
         written = (change,)
         draft = Draft(engine, change.position, change.at_seconds, written, small_batch(), meter, change.entries)
         if self._walks.positions:
@@ -475,6 +480,42 @@ class Commits:
             self._write(draft, written)
         finally:
             undisturbed.discard(thread)
+
+    def _write_followed(
+        self, engine: Engine, engine_key: bytes, change: Change, participants: Sequence[Participant]
+    ) -> None:
+        """Write a row with those that participants add, of a table whose single writes need no draft.
+
+        Raises EngineRefused.
+        """
+        site, table, old, new = self.site, change.table, change.old, change.new
+        statistics = None
+        afterwards: list[Callable[[], object]] = []
+        undisturbed.add(thread := get_ident())
+        try:
+            batch = small_batch()
+            if new is None:
+                batch.delete(engine_key)
+            else:
+                batch.put(engine_key, new)
+            for participant in participants:
+                participant.add_row(batch, change, afterwards)
+            if old is None or new is None or old[ROW_SIZE] != new[ROW_SIZE]:
+                statistics = site.statistics.add_row(batch, table.source_id, old, new)
+            engine.write(batch)
+        except AssertionError:
+            raise
+        except Exception as error:
+            raise EngineRefused(error) from error
+        finally:
+            undisturbed.discard(thread)
+        site.barrier.commit()
+        if statistics is not None:
+            site.statistics.take(table.source_id, statistics)
+        site.reads.written(engine_key, old, new)
+        site.changed_at[table.table_id] = change.position
+        for call in afterwards:
+            call()
 
     def _write_alone(self, engine: Engine, engine_key: bytes, change: Change) -> None:
         """Write a row that no participant follows: by `engine.put`, or with the table's statistics if these change.

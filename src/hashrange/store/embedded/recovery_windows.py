@@ -16,6 +16,7 @@ from itertools import islice
 from hashrange.messages.backups import LOG_WINDOW_SHORTENED
 from hashrange.store.embedded import layout
 from hashrange.store.embedded.draft import Draft
+from hashrange.store.embedded.engine import WriteBatch
 from hashrange.store.embedded.participant import Terms
 from hashrange.store.embedded.stream_states import (
     MARK_SECONDS,
@@ -107,13 +108,14 @@ class RecoveryWindows:
         self._untrimmed[table_id] = 0
         self._wake()
 
-    def mark(self, draft: Draft, window: RecoveryWindow, sequence: SequenceNumber) -> None:
-        """Add a mark to the draft, at the last one of its records of the table's log."""
-        unmarked_bytes = window.unmarked_bytes
-        draft.batch.put(layout.window_key(window.table_id, sequence), layout.encode_counter(unmarked_bytes))
-        window.mark(sequence, unmarked_bytes)
-        window.unmarked_bytes = 0
-        self._wake()
+    def count(self, batch: WriteBatch, window: RecoveryWindow, sequence: SequenceNumber, size_bytes: int) -> None:
+        """Count the bytes of a record that `batch` adds to the table's log; add a mark at the record if one is due."""
+        window.unmarked_bytes = unmarked_bytes = window.unmarked_bytes + size_bytes
+        if unmarked_bytes >= MARK_BYTES or sequence > window.mark_until:
+            batch.put(layout.window_key(window.table_id, sequence), layout.encode_counter(unmarked_bytes))
+            window.mark(sequence, unmarked_bytes)
+            window.unmarked_bytes = 0
+            self._wake()
 
     @property
     def last_sequence(self) -> SequenceNumber:
