@@ -38,6 +38,7 @@ the item's size differs, or one row is None.
 ROW_SIZE = slice(1, ROW_HEADER_BYTES)
 """Where a row has the DynamoDB size of its item."""
 
+_HEADER = slice(ROW_HEADER_BYTES)
 _JSON = slice(ROW_HEADER_BYTES, None)
 _from_bytes = int.from_bytes
 _size_of_whole = Struct(">xI").unpack_from
@@ -127,6 +128,8 @@ def row_difference(old: Row | None, new: Row | None) -> int:
     """How two unequal rows differ: LAYOUT, ITEM or STATISTICS. 0.2 µs."""
     if old is None or new is None:
         return STATISTICS
+    if old[_HEADER] == new[_HEADER] and old[0] == PLAIN_VERSION:  # the usual case, in half the steps
+        return ITEM
     if (old[0] != PLAIN_VERSION or new[0] != PLAIN_VERSION) and _has_same_item(old, new):
         return LAYOUT
     return ITEM if old[ROW_SIZE] == new[ROW_SIZE] else STATISTICS

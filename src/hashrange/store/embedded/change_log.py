@@ -152,7 +152,7 @@ class ChangeLog(Participant):
         sequence = first if first > last else last + 1
         prefix = log.only_prefix or log.prefix_of(change.key)
         record = log.encode(change, b"")
-        batch.put(prefix + sequence.to_bytes(SEQUENCE_BYTES, "big"), record)
+        batch[prefix + sequence.to_bytes(SEQUENCE_BYTES, "big")] = record
         if log.window is not None:
             self.windows.count(batch, log.window, sequence, len(record))
         afterwards.append(partial(streams.record_written, sequence, prefix, log))

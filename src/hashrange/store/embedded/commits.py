@@ -241,7 +241,7 @@ class Commits:
             if table.needs_draft:
                 self._write_draft(engine, table, change, meter)
             else:
-                self._write_followed(engine, engine_key, change, table.participants)
+                self._write_followed(engine, engine_key, table, change, changes_statistics=changes_what == STATISTICS)
         else:
             self._write_alone(engine, engine_key, change)
         return change
@@ -482,13 +482,13 @@ class Commits:
             undisturbed.discard(thread)
 
     def _write_followed(
-        self, engine: Engine, engine_key: bytes, change: Change, participants: Sequence[Participant]
+        self, engine: Engine, engine_key: bytes, table: StoredTable, change: Change, *, changes_statistics: bool
     ) -> None:
         """Write a row with those that participants add, of a table whose single writes need no draft.
 
         Raises EngineRefused.
         """
-        site, table, old, new = self.site, change.table, change.old, change.new
+        site, old, new = self.site, change.old, change.new
         statistics = None
         afterwards: list[Callable[[], object]] = []
         undisturbed.add(thread := get_ident())
@@ -497,10 +497,10 @@ class Commits:
             if new is None:
                 batch.delete(engine_key)
             else:
-                batch.put(engine_key, new)
-            for participant in participants:
+                batch[engine_key] = new
+            for participant in table.participants:
                 participant.add_row(batch, change, afterwards)
-            if old is None or new is None or old[ROW_SIZE] != new[ROW_SIZE]:
+            if changes_statistics:
                 statistics = site.statistics.add_row(batch, table.source_id, old, new)
             engine.write(batch)
         except AssertionError:

@@ -139,8 +139,7 @@ class Expiries(Participant):
             return
         if (former_seconds := expiry_seconds(before)) is not None:
             self._by_source[source_id].queue.delete(batch, queue_key(former_seconds, key))
-        if after is not None:
-            self._put(batch, afterwards, source_id, key, after)
+        self._put(batch, afterwards, source_id, key, after)
 
     def _put(
         self, batch: WriteBatch, afterwards: list[Callable[[], object]], source_id: bytes, key: Key, number: str | None
@@ -349,9 +348,8 @@ def is_left(change: Change, queued: Queued, attribute: str) -> bool:
 
 def _attribute_of(table: OpenTable) -> str:
     """Name of the time to live attribute of a table that has one."""
-    time_to_live = table.schema.time_to_live
-    assert time_to_live is not None
-    return time_to_live.attribute
+    assert table.expiry_name is not None
+    return table.expiry_name
 
 
 def expiry_of(table: OpenTable, row: Row) -> int | None:
@@ -361,9 +359,13 @@ def expiry_of(table: OpenTable, row: Row) -> int | None:
 
 def _numbers(change: Change) -> tuple[str | None, str | None]:
     """The expiry numbers of the item before and after a change; None where there is none."""
-    name = _attribute_of(change.table)
-    before, after, old_item, new_item = change.old, change.new, change.old_item, change.new_item
-    return (
-        None if before is None else number_reader(name)(before) if old_item is None else number_of_item(old_item, name),
-        None if after is None else number_reader(name)(after) if new_item is None else number_of_item(new_item, name),
-    )
+    name, old, new = change.table.expiry_name, change.old, change.new
+    assert name is not None
+    before = after = None
+    if old is not None:
+        item = change.old_item
+        before = number_reader(name)(old) if item is None else number_of_item(item, name)
+    if new is not None:
+        item = change.new_item
+        after = number_reader(name)(new) if item is None else number_of_item(item, name)
+    return before, after

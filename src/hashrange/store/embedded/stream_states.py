@@ -254,11 +254,6 @@ class TableLog:
         self.encode_whole = record_encoder(ALL_IMAGES, table.keys)
         self.table = table
 
-    def note(self, prefix: bytes, sequence: rules.Sequence) -> None:
-        """Note that a commit has written a record, whose engine key begins with `prefix`, up to this number."""
-        for state in self.views.values():
-            state.last = state.news.fresh[prefix] = sequence
-
     def add(self, view: StreamState) -> None:
         """From now on, the records are for this stream too."""
         self.views[view.stream.purpose] = view

@@ -105,14 +105,16 @@ class EmbeddedStreams:
         """
         self.last = sequence
         for prefix, log in written.items():
-            log.note(prefix, sequence)
+            for state in log.views.values():
+                state.last = state.news.fresh[prefix] = sequence
         if self.wake is not None:
             self.wake()
 
     def record_written(self, sequence: rules.Sequence, prefix: bytes, log: TableLog) -> None:
         """The same as `written_up_to` for a commit with one record."""
         self.last = sequence
-        log.note(prefix, sequence)
+        for state in log.views.values():
+            state.last = state.news.fresh[prefix] = sequence
         if self.wake is not None:
             self.wake()
 
