@@ -59,6 +59,7 @@ from hashrange.tables.open_table import OpenTable
 T = TypeVar("T")
 ReadRow = Callable[[Engine, bytes], Row | None]
 """Reads a row by its engine key: `ReadCache.row` or `ReadCache.row_to_replace`."""
+_begin_undisturbed, _end_undisturbed = undisturbed.add, undisturbed.discard
 UNUSED_TIME = 0.0
 """Stands for a commit's service time if no participant needs the time."""
 Shares = Mapping[Participant, Sequence[Change]]
@@ -474,12 +475,12 @@ class Commits:
         draft = Draft(engine, change.position, change.at_seconds, written, small_batch(), meter, change.entries)
         if self._walks.positions:
             draft.entries = self._walks.passed(written)
-        undisturbed.add(thread := get_ident())
+        _begin_undisturbed(thread := get_ident())
         try:
             self._follow(draft, table.participants, written)
             self._write(draft, written)
         finally:
-            undisturbed.discard(thread)
+            _end_undisturbed(thread)
 
     def _write_followed(
         self, engine: Engine, engine_key: bytes, table: StoredTable, change: Change, *, changes_statistics: bool
@@ -491,7 +492,7 @@ class Commits:
         site, old, new = self.site, change.old, change.new
         statistics = None
         afterwards: list[Callable[[], object]] = []
-        undisturbed.add(thread := get_ident())
+        _begin_undisturbed(thread := get_ident())
         try:
             batch = small_batch()
             if new is None:
@@ -508,7 +509,7 @@ class Commits:
         except Exception as error:
             raise EngineRefused(error) from error
         finally:
-            undisturbed.discard(thread)
+            _end_undisturbed(thread)
         site.barrier.commit()
         if statistics is not None:
             site.statistics.take(table.source_id, statistics)
