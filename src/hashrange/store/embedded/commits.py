@@ -7,7 +7,7 @@ a write that changes no row makes no commit.
                 of large items that participants read
     refuse      any participant may refuse
     batch       rows, entries, participants' rows and statistics make one draft; a single row that no participant
-                follows needs none
+                follows needs none, and one whose participants all add to its batch (`add_row`) no more than the batch
     write       the whole draft, or nothing; then the commit is counted
     afterwards  update statistics, read cache and participants
     barrier     sync the commit together with other commits; replies about it wait for the sync

@@ -137,12 +137,18 @@ class Expiries(Participant):
         source_id, key = change.table.source_id, change.key
         if before == after or not self._has_passed(source_id, key):
             return
+        expiries = self._by_source[source_id]
         if (former_seconds := expiry_seconds(before)) is not None:
-            self._by_source[source_id].queue.delete(batch, queue_key(former_seconds, key))
-        self._put(batch, afterwards, source_id, key, after)
+            expiries.queue.delete(batch, queue_key(former_seconds, key))
+        self._put(batch, afterwards, expiries, key, after)
 
     def _put(
-        self, batch: WriteBatch, afterwards: list[Callable[[], object]], source_id: bytes, key: Key, number: str | None
+        self,
+        batch: WriteBatch,
+        afterwards: list[Callable[[], object]],
+        expiries: _TableExpiries,
+        key: Key,
+        number: str | None,
     ) -> None:
         """Add an item with this expiry number to its table's queue; at the next second if it has expired.
 
@@ -152,14 +158,16 @@ class Expiries(Participant):
         if expires_seconds is None:
             return
         now_seconds = self._clock.service_time()
-        if is_too_old(expires_seconds, now_seconds):
-            return
-        due_seconds = max(expires_seconds, int(now_seconds) + 1)
-        self._by_source[source_id].queue.put(batch, queue_key(due_seconds, key), b"")
-        afterwards.append(partial(self._added, source_id, due_seconds))
+        due_seconds = expires_seconds
+        if expires_seconds <= now_seconds:
+            if is_too_old(expires_seconds, now_seconds):
+                return
+            due_seconds = int(now_seconds) + 1
+        expiries.queue.put(batch, queue_key(due_seconds, key), b"")
+        if due_seconds < expiries.next_seconds or due_seconds < self._awaited_seconds:
+            afterwards.append(partial(self._added, expiries, due_seconds))
 
-    def _added(self, source_id: bytes, due_seconds: int) -> None:
-        expiries = self._by_source[source_id]
+    def _added(self, expiries: _TableExpiries, due_seconds: int) -> None:
         expiries.next_seconds = min(expiries.next_seconds, due_seconds)
         if due_seconds < self._awaited_seconds:
             self._awaited_seconds = due_seconds
@@ -201,8 +209,9 @@ class Expiries(Participant):
 
     def fill(self, draft: Draft, table: OpenTable, source_id: bytes, derived: Sequence[tuple[Key, str | None]]) -> None:
         """Add those of the walk's next items that expire to the queue of expiries."""
+        expiries = self._by_source[source_id]
         for key, number in derived:
-            self._put(draft.batch, draft.afterwards, source_id, key, number)
+            self._put(draft.batch, draft.afterwards, expiries, key, number)
 
     def filled(self, table: Table, source_id: bytes) -> Table:
         """The table's description with its time to live ENABLED."""
