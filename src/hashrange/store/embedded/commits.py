@@ -18,10 +18,10 @@ is called again. After a stall all stages repeat.
 Why: docs/adr/0024-one-commit.md.
 """
 
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from functools import partial
-from itertools import chain, repeat
+from itertools import repeat
 from threading import get_ident
 from typing import Any, NamedTuple, TypeVar
 
@@ -39,6 +39,7 @@ from hashrange.store.embedded.engine import Engine, small_batch
 from hashrange.store.embedded.health import Site
 from hashrange.store.embedded.open_tables import StoredTable
 from hashrange.store.embedded.participant import Participant
+from hashrange.store.embedded.shares import Shares, require_willing, shares_of
 from hashrange.store.embedded.stalls import OPENING_STALLS_MAX, STALL_DELAYS_SECONDS, EngineRefused, wait_out_stall
 from hashrange.store.embedded.tokens import StoredToken, Tokens
 from hashrange.store.embedded.walks import Walks
@@ -62,8 +63,6 @@ ReadRow = Callable[[Engine, bytes], Row | None]
 _begin_undisturbed, _end_undisturbed = undisturbed.add, undisturbed.discard
 UNUSED_TIME = 0.0
 """Stands for a commit's service time if no participant needs the time."""
-Shares = Mapping[Participant, Sequence[Change]]
-"""Participant → the changes of a transaction that it follows: those of tables that it chose."""
 
 
 class Overtaken(Exception):
@@ -229,7 +228,15 @@ class Commits:
         is_followed = False
         if table.participants:
             changes_what = row_difference(old, new)
-            change = self._change_to_follow(table, key, old, planned, origin)
+            old_item, new_item = planned.old_item, planned.new_item
+            # `followed_item` leaves items as they are that have shorter rows, which are never packed.
+            if table.reads_items and len(old or b"") + len(new or b"") > WRITE_UNIT_BYTES:
+                old_item, new_item = followed_item(table, old, old_item), followed_item(table, new, new_item)
+            entries = entries_of(planned, table, key, old) if table.entry_sources else ()
+            at_seconds = site.clock.service_time() if table.needs_time else UNUSED_TIME
+            change = Change(
+                table, key, old, new, entries, origin, at_seconds, site.barrier.position + 1, old_item, new_item
+            )
             is_followed = changes_what != LAYOUT and (
                 table.is_always_followed or changes_what == STATISTICS or self._is_followed(table, change, engine)
             )
@@ -246,27 +253,6 @@ class Commits:
         else:
             self._write_alone(engine, engine_key, change)
         return change
-
-    def _change_to_follow(
-        self, table: StoredTable, key: Key, old: Row | None, planned: Planned, origin: Origin
-    ) -> Change:
-        """The change of one row, with all that participants use of it. May give way."""
-        old_item, new_item = planned.old_item, planned.new_item
-        # `followed_item` leaves items as they are that have shorter rows, which are never packed.
-        if table.reads_items and len(old or b"") + len(planned.new or b"") > WRITE_UNIT_BYTES:
-            old_item, new_item = followed_item(table, old, old_item), followed_item(table, planned.new, new_item)
-        return Change(
-            table,
-            key,
-            old,
-            planned.new,
-            entries_of(planned, table, key, old) if table.entry_sources else (),
-            origin,
-            self.site.clock.service_time() if table.needs_time else UNUSED_TIME,
-            self.site.barrier.position + 1,
-            old_item,
-            new_item,
-        )
 
     def _still_planned(self, change: Change, table: StoredTable, engine: Engine, *, has_claim: bool) -> Change:
         """The change after its plan gave way, with the position and time of a commit that is made now.
@@ -320,7 +306,7 @@ class Commits:
             shares: Shares = {}
             if followed:
                 draft.entries = self._walks.passed(written)
-                shares = _shares_of(opened, [changes[number] for number in followed])
+                shares = shares_of(opened, [changes[number] for number in followed])
             self._follow(draft, tuple(shares), written, shares)
             if token is not None and former is not None:
                 try:
@@ -451,7 +437,7 @@ class Commits:
             for participant in participants:
                 if participant.may_refuse:
                     changes = written if shares is None else shares[participant]
-                    _require_willing(participant, draft, changes, is_transaction=shares is not None)
+                    require_willing(participant, draft, changes, is_transaction=shares is not None)
             batch = draft.batch
             for change in written:
                 source_id, old, new = change.table.source_id, change.old, change.new
@@ -485,10 +471,7 @@ class Commits:
     def _write_followed(
         self, engine: Engine, engine_key: bytes, table: StoredTable, change: Change, *, changes_statistics: bool
     ) -> None:
-        """Write a row with those that participants add, of a table whose single writes need no draft.
-
-        Raises EngineRefused.
-        """
+        """Write a row with those that participants add. Only if the table needs no draft. Raises EngineRefused."""
         site, old, new = self.site, change.old, change.new
         statistics = None
         afterwards: list[Callable[[], object]] = []
@@ -583,34 +566,3 @@ def _without_frames(failed: EngineRefused | Overtaken) -> EngineRefused | Overta
         failed.error.__traceback__ = None
     failed.__context__ = failed.__cause__ = None
     return failed.with_traceback(None)
-
-
-def _shares_of(opened: Sequence[StoredTable], written: Sequence[Change]) -> Shares:
-    """The share of each participant that chose a table of the transaction, in the order of participants.
-
-    `opened`: the transaction's tables, each once. A participant without changes is left out.
-    """
-    participants = dict.fromkeys(chain.from_iterable([one.participants for one in opened]))
-    chosen = {one.table_id: one.participants for one in opened}
-    shares = {
-        participant: [change for change in written if participant in chosen[change.table.table_id]]
-        for participant in sorted(participants, key=lambda participant: participant.place)
-    }
-    return {participant: changes for participant, changes in shares.items() if changes}
-
-
-def _require_willing(
-    participant: Participant, draft: Draft, changes: Sequence[Change], *, is_transaction: bool
-) -> None:
-    """Raise the participant's first refusal of `changes`, if any; for a transaction, TransactionRefused with all.
-
-    Only for a participant with `may_refuse`. Also raises what `Participant.refusals` raises.
-    """
-    reasons = participant.refusals(draft, changes)
-    if reasons is None:
-        return
-    assert len(reasons) == len(changes)
-    if is_transaction:
-        by_change = {id(change): reason for change, reason in zip(changes, reasons, strict=True)}
-        raise TransactionRefused([by_change.get(id(change)) for change in draft.changes])
-    raise next(reason for reason in reasons if reason is not None)
