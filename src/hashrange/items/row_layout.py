@@ -128,9 +128,11 @@ def row_difference(old: Row | None, new: Row | None) -> int:
     """How two unequal rows differ: LAYOUT, ITEM or STATISTICS. 0.2 µs."""
     if old is None or new is None:
         return STATISTICS
-    if old[_HEADER] == new[_HEADER] and old[0] == PLAIN_VERSION:  # the usual case, in half the steps
+    if old[_HEADER] == new[_HEADER] and old[0] == PLAIN_VERSION:
         return ITEM
-    if (old[0] != PLAIN_VERSION or new[0] != PLAIN_VERSION) and _has_same_item(old, new):
+    if old[0] == PLAIN_VERSION and new[0] == PLAIN_VERSION:
+        return STATISTICS
+    if _has_same_item(old, new):
         return LAYOUT
     return ITEM if old[ROW_SIZE] == new[ROW_SIZE] else STATISTICS
 
