@@ -121,17 +121,35 @@ def test_a_followed_write_is_one_commit_of_the_engine() -> None:
 
 def test_a_followed_write_that_meets_a_stall_is_recorded_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stalls, "STALL_DELAYS_SECONDS", (0.0,))
-    world, undisturbed_world = followed_world(ALL_FOLLOWERS), followed_world(ALL_FOLLOWERS)
-    engine = FaultyEngine(world.embedded.engine)
-    world.embedded.site.engine = engine
-    for number in range(3):
-        engine.faults["write"] = [Exception("Result incomplete: Write stall")]
-        item = {"id": {"S": "a"}, "expires": {"N": f"190000000{number}"}}
-        world.ask("PutItem", Item=item)
-        undisturbed_world.ask("PutItem", Item=item)
-    assert kept(world) == kept(undisturbed_world)
-    world.close()
-    undisturbed_world.close()
+    monkeypatch.setattr(recovery_windows, "MARK_BYTES", 250)
+    stalled, quiet = followed_world(ALL_FOLLOWERS), followed_world(ALL_FOLLOWERS)
+    engine = FaultyEngine(stalled.embedded.engine)
+    stalled.embedded.site.engine = engine
+    for number in range(5):
+        for world in (stalled, quiet):
+            engine.faults["write"] = [Exception("Result incomplete: Write stall")]
+            put = {"TableName": TABLE, "Item": {"id": {"S": "a"}, "expires": {"N": f"190000000{number}"}}}
+            if number % 2:
+                world.request("PutItem", **put)
+            else:
+                world.request("TransactWriteItems", TransactItems=[{"Put": put}])
+        assert kept(stalled) == kept(quiet)
+    assert [recorded_bytes(world) for world in (stalled, quiet)] == [all_records_bytes(quiet)] * 2
+    stalled.close()
+    quiet.close()
+
+
+def recorded_bytes(world: World) -> int:
+    """Bytes of the records of the table's log, as the window of its recovery has counted them."""
+    (table,) = world.embedded.catalog.all_tables()
+    window = world.embedded._stream_states.logs[table.table_id].window
+    assert window is not None
+    return window.size_bytes
+
+
+def all_records_bytes(world: World) -> int:
+    """Bytes of the records that are stored."""
+    return sum(len(record) for _, record in scan_prefix(world.embedded.engine, layout.LOG_PREFIX))
 
 
 class Unwilling(Participant):

@@ -18,6 +18,7 @@ from hashrange.store.embedded.former_formats import FormerWrite, former_delays
 from hashrange.store.embedded.participant import Participant, Terms
 from hashrange.store.embedded.recovery_windows import RecoveryWindows
 from hashrange.store.embedded.stream_states import (
+    RecoveryWindow,
     StoredStreams,
     TableLog,
     WaitingChange,
@@ -112,6 +113,8 @@ class ChangeLog(Participant):
         logs, last, first = streams.logs, streams.last, sequence_at(draft.at_seconds)
         due_ms, waiting = self.delayed.take(draft, changes) if draft.entries and self.delayed.is_used else NOTHING_WAITS
         written: dict[bytes, TableLog] = {}
+        grown: dict[RecoveryWindow, tuple[int, int]] = {}
+        """Window of recovery → the last record of the commit that is in it, and the bytes of all of them."""
         recorded: list[tuple[bytes, WaitingChange]] = []
         for change in changes:
             log = logs.get(change.table.table_id)
@@ -135,7 +138,10 @@ class ChangeLog(Participant):
             put(prefix + last.to_bytes(SEQUENCE_BYTES, "big"), record)
             written[prefix] = log
             if log.window is not None:
-                self.windows.count(draft.batch, log.window, last, len(record))
+                _, size_bytes = grown.get(log.window, (0, 0))
+                grown[log.window] = last, size_bytes + len(record)
+        for window, (sequence, size_bytes) in grown.items():
+            self.windows.count(draft.batch, draft.afterwards, window, sequence, size_bytes)
         draft.afterwards.append(partial(streams.written_up_to, last, written))
         if recorded:
             self.delayed.add(draft, recorded)
@@ -154,7 +160,7 @@ class ChangeLog(Participant):
         record = log.encode(change, b"")
         batch[prefix + sequence.to_bytes(SEQUENCE_BYTES, "big")] = record
         if log.window is not None:
-            self.windows.count(batch, log.window, sequence, len(record))
+            self.windows.count(batch, afterwards, log.window, sequence, len(record))
         afterwards.append(partial(streams.record_written, sequence, prefix, log))
 
     def table_changes(
