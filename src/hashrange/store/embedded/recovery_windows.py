@@ -2,7 +2,7 @@
 
     prefix ‖ table id ‖ sequence number     → bytes of the log's records behind the mark before, up to this number
 
-A window begins when recovery is turned on. Its marks, one for each MARK_BYTES or MARK_SECONDS of changes, but at most one
+A window begins when recovery is turned on. Its marks, one for each MARK_BYTES or MARK_SECONDS of changes, at most one
 for a commit, tell how long the log is, so that the records before a mark are deleted when they are older than the
 table's period of recovery, or when all windows together exceed the store's limit: then the oldest part goes first, of
 whichever table.
