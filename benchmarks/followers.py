@@ -3,11 +3,12 @@ and time to live add to a write, and how much does reading a stream cost?
 
 Measured in process: items of 400 bytes are replaced; µs of CPU of one thread, the least of many rounds, in which the
 kinds of tables take turns. Sockets, signatures and the engine's threads are left out, so only the differences count.
-Bytes are those that a change adds to the engine's log on disk.
+Bytes are those that a change adds to the engine's log on disk; instructions are those of bytecode (`budget.py`).
 """
 
 import argparse
 import asyncio
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Coroutine
@@ -18,6 +19,7 @@ from typing import Any, cast
 import msgspec
 
 from benchmarks.machine import describe_hardware
+from benchmarks.pair_served import Instructions
 from hashrange.clock import MovableClock, ServiceTimeState, SystemClock
 from hashrange.operations.meter import Meter
 from hashrange.operations.operation import Scope
@@ -32,6 +34,8 @@ from hashrange.store.embedded.participant import Options
 from hashrange.store.interface import WholeStore
 
 ITEMS = 100
+COUNTED = 8
+"""Puts whose instructions are counted."""
 TEXT_BYTES = 330
 KINDS = (
     "plain",
@@ -186,6 +190,19 @@ async def bytes_per_change(scope: Scope, place: str, kind: str) -> float:
     return (log_bytes(place) - before) / ITEMS
 
 
+def instructions(scope: Scope, kind: str) -> int:
+    """Return how many instructions of bytecode a PutItem into the table `kind` executes, of some the least."""
+    put, counter, found = OPERATIONS["PutItem"], Instructions(), []
+    for request in requests(kind, 1)[:COUNTED]:
+        counter.count = 0
+        counter.is_on = True
+        sys.settrace(counter.trace)
+        run(put.start(scope, request, Meter()))
+        sys.settrace(None)
+        found.append(counter.count)
+    return min(found)
+
+
 def least(rounds: int, scope: Scope) -> dict[str, float]:
     """Return the least µs per PutItem of all rounds, by kind of table."""
     found = dict.fromkeys(KINDS, float("inf"))
@@ -263,7 +280,7 @@ async def measure_behind(place: str | None, rounds: int, tell: Callable[[str], N
     mode = "memory" if place is None else "disk"
     tell(
         f"| PutItem with a stream of both images, {mode}, beside a reader {BEHIND_SECONDS / 3600:.0f} h behind, and"
-        f" not beside one of what is new | {behind:.1f} | {behind - new:+.1f} | 0 | |"
+        f" not beside one of what is new | {behind:.1f} | {behind - new:+.1f} | 0 | | |"
     )
     await store.close()
 
@@ -299,7 +316,8 @@ async def measure_delayed(place: str | None, rounds: int, tell: Callable[[str], 
         told_bytes = f"{written_bytes[is_delayed]:.0f}" if place else ""
         added_us = found_us[is_delayed] - found_us[False]
         tell(
-            f"| PutItem of 400 B with {title}, {mode} | {found_us[is_delayed]:.1f} | {added_us:+.1f} | | {told_bytes} |"
+            f"| PutItem of 400 B with {title}, {mode} | {found_us[is_delayed]:.1f} | {added_us:+.1f} | |"
+            f" {told_bytes} | |"
         )
     for scope in scopes.values():
         await whole_store(scope).close()
@@ -322,21 +340,22 @@ async def measure(place: str | None, rounds: int, tell: Callable[[str], None]) -
     collector.settle()
     mode = 0 if place is None else 1
     found = least(rounds, scope)
+    counted = {kind: instructions(scope, kind) for kind in KINDS}
     told_bytes = dict.fromkeys(KINDS, "")
     if place is not None:
         told_bytes = {kind: f"{await bytes_per_change(scope, place, kind):.0f}" for kind in KINDS}
     tell(
         f"| PutItem of 400 B, replacing, {('memory', 'disk')[mode]} | {found['plain']:.1f} | | |"
-        f" {told_bytes['plain']} |"
+        f" {told_bytes['plain']} | {counted['plain']:,} |"
     )
     for kind, title in TITLES.items():
         tell(
             f"| the same with {title} | {found[kind]:.1f} | {found[kind] - found['plain']:+.1f} |"
-            f" {TARGETS_US[kind][mode]} | {told_bytes[kind]} |"
+            f" {TARGETS_US[kind][mode]} | {told_bytes[kind]} | {counted[kind] - counted['plain']:+,} |"
         )
     tell(
         "| GetRecords, a record with both images of a page of them |"
-        f" {reading_us(scope, 20):.1f} | | {RECORD_TARGET_US} | |"
+        f" {reading_us(scope, 20):.1f} | | {RECORD_TARGET_US} | | |"
     )
     await store.close()
 
@@ -346,8 +365,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.followers", description=__doc__)
     parser.add_argument("--rounds", type=int, default=60, help="of 100 puts for each kind of table [60]")
     rounds = parser.parse_args().rounds
-    print(f"{describe_hardware()}\n\n| what | µs | added | target | bytes |")
-    print("| --- | ---: | ---: | ---: | ---: |")
+    print(f"{describe_hardware()}\n\n| what | µs | added | target | bytes | instructions |")
+    print("| --- | ---: | ---: | ---: | ---: | ---: |")
     for is_on_disk in (False, True):
         with tempfile.TemporaryDirectory() if is_on_disk else nullcontext(None) as folder:
             asyncio.run(measure(folder, rounds, print))

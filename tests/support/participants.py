@@ -76,7 +76,7 @@ class ChangeLog(Participant):
 
     def _put(self, draft: Draft, table: OpenTable, place: int, logged: Logged) -> None:
         key = table_bytes(table) + draft.position.to_bytes(8, "big") + place.to_bytes(4, "big")
-        self._queue.put(draft, key, msgspec.msgpack.encode(logged))
+        self._queue.put(draft.batch, key, msgspec.msgpack.encode(logged))
 
 
 def table_bytes(table: Table | OpenTable) -> bytes:

@@ -15,13 +15,16 @@ from hashrange.items.large_json import find_attributes
 from hashrange.items.member_decoders import MemberDecoders
 from hashrange.items.row_layout import row_json, row_json_view
 from hashrange.items.steps import PIECE_BYTES, spend
-from hashrange.items.types import Item, Row
+from hashrange.items.types import Item, Row, Value
 from hashrange.limits import EXPIRY_AGE_MAX_SECONDS
 
 EXPIRY_MAX_SECONDS = 2**64 - 1
 """The latest expiry time, in seconds since the epoch; an item with a later one never expires."""
 _SURELY_WHOLE_DIGITS = 12
 """A number whose text is at most this many digits, without other characters, is read without decimal arithmetic."""
+
+_NO_VALUE: Value = {}
+"""Stands for the value of an attribute that an item lacks."""
 
 
 class _Attribute(msgspec.Struct):
@@ -35,8 +38,7 @@ ReadNumber = Callable[[Row], str | None]
 
 def number_of_item(item: Item, name: str) -> str | None:
     """The text of the number in an item's attribute `name`; None if it has no number there. 0.1 µs."""
-    value = item.get(name)
-    return None if value is None else value.get("N")
+    return item.get(name, _NO_VALUE).get("N")
 
 
 _decoders = MemberDecoders(_Attribute | None, None)

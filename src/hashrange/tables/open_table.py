@@ -97,8 +97,9 @@ class OpenTable:
         """Service time from which items are served; infinity while the table is being deleted or restored."""
         self.usual_key, self.lookup_key, self.item_key = key_functions(keys)
         names = keys.names
-        time_to_live = () if schema.time_to_live is None else (schema.time_to_live.attribute,)
-        self.followed_names = tuple(dict.fromkeys(names + time_to_live))
+        self.expiry_name = None if schema.time_to_live is None else schema.time_to_live.attribute
+        """Name of the time to live attribute; None if the table never had one."""
+        self.followed_names = tuple(dict.fromkeys(names if self.expiry_name is None else (*names, self.expiry_name)))
         """Names of the attributes that participants use of a Change's items:
         of the table's own key and of time to live."""
         self.table_source = ReadSource(self.source_id, None, keys, names, names, None)

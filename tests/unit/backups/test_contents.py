@@ -19,7 +19,7 @@ from hashrange.cli.main import DONE, main
 from hashrange.faults.fault import Fault
 from hashrange.service.store_opening import _options
 from hashrange.settings import Settings
-from hashrange.store.embedded import change_log, row_copies
+from hashrange.store.embedded import recovery_windows, row_copies
 from hashrange.store.embedded.check import check_store
 from hashrange.testing import Database, server
 from tests.clients.serving import ServerProcess
@@ -230,7 +230,7 @@ def test_the_bound_follows_from_the_settings() -> None:
 def test_at_the_bound_the_earliest_time_moves_and_the_log_says_so(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(change_log, "MARK_BYTES", 100_000)
+    monkeypatch.setattr(recovery_windows, "MARK_BYTES", 100_000)
     caplog.set_level(logging.WARNING, "hashrange.backups")
     with server(Settings(data_dir=None, port=0, recovery_max_mb=1)) as database:
         client = database.client()

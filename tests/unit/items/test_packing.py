@@ -10,12 +10,15 @@ import pytest
 from hashrange.items import steps
 from hashrange.items.packing import PACKED_AT_ONCE_BYTES, SUBSTITUTIONS_OF_FORMAT_7, pack, unpack, unpacked_bytes
 from hashrange.items.row_layout import (
+    ITEM,
     LAYOUT,
+    NUMBER_SETS_VERSION,
     PACKED_NUMBER_SETS_VERSION,
     PACKED_OF_FORMAT_7_VERSION,
     PACKED_VERSION,
     PLAIN_VERSION,
     ROW_HEADER_BYTES,
+    STATISTICS,
     is_same_item,
     row_difference,
     row_json,
@@ -174,4 +177,20 @@ def test_a_row_of_an_older_format_holds_the_same_item(name: str, version: int) -
     assert is_same_item(row, older)
     assert row_difference(older, row) == LAYOUT
     assert not is_same_item(older, other)
-    assert row_difference(other, older) != LAYOUT
+    assert row_difference(other, older) == ITEM
+
+
+def row_with(version: int, size_bytes: int, text: bytes) -> Row:
+    return Row(bytes((version,)) + size_bytes.to_bytes(ROW_HEADER_BYTES - 1, "big") + text)
+
+
+@pytest.mark.parametrize("other_version", [PLAIN_VERSION, NUMBER_SETS_VERSION])
+@pytest.mark.parametrize("version", [PLAIN_VERSION, NUMBER_SETS_VERSION])
+def test_how_two_rows_differ(version: int, other_version: int) -> None:
+    row, changed = row_with(version, 9, b"one"), row_with(other_version, 9, b"two")
+    assert row_difference(row, changed) == ITEM
+    assert row_difference(row, row_with(other_version, 10, b"two")) == STATISTICS
+    assert row_difference(row, None) == row_difference(None, row) == STATISTICS
+    if version != other_version:
+        assert row_difference(row, row_with(other_version, 9, b"one")) == LAYOUT
+        assert row_difference(row, row_with(other_version, 10, b"one")) == STATISTICS

@@ -1,7 +1,7 @@
 """Time to live: each item is deleted once it expires, not earlier, and not if it was renewed."""
 
 import asyncio
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,7 @@ from hashrange.operations import overlong_deadlines
 from hashrange.operations.overlong_deadlines import shorten_overlong_deadlines
 from hashrange.settings import Settings
 from hashrange.store.embedded import expiries, layout, ordered_queue
-from hashrange.store.embedded.draft import Draft
-from hashrange.store.embedded.engine import SKIPPED_KEYS_MAX, new_batch
+from hashrange.store.embedded.engine import SKIPPED_KEYS_MAX, WriteBatch, new_batch
 from hashrange.store.embedded.expiries import Expiries, queue_key
 from hashrange.store.embedded.ordered_queue import OrderedQueue
 from hashrange.store.embedded.reading import scan_prefix
@@ -223,13 +222,13 @@ def test_who_deletes_is_time_to_live(tmp_path: Path) -> None:
     put(world, 1, now(world) + 10)
     origins = []
     participant = next(one for one in world.embedded.site.tables.participants if isinstance(one, Expiries))
-    heard = participant.add
+    heard = participant.add_row
 
-    def add(draft: Draft, changes: Sequence[Change]) -> None:
-        origins.extend([change.origin for change in changes])
-        heard(draft, changes)
+    def add_row(batch: WriteBatch, change: Change, afterwards: list[Callable[[], object]]) -> None:
+        origins.append(change.origin)
+        heard(batch, change, afterwards)
 
-    participant.add = add  # type: ignore[method-assign]
+    participant.add_row = add_row  # type: ignore[method-assign]
     put(world, 2, now(world) + 10)
     world.clock.advance(10)
     world.expire()
@@ -514,7 +513,7 @@ def test_a_write_that_leaves_time_and_size_as_they_are_asks_nobody(monkeypatch: 
 
     participant = next(one for one in world.embedded.site.tables.participants if isinstance(one, Expiries))
     with monkeypatch.context() as patched:
-        patched.setattr(participant, "add", fail)
+        patched.setattr(participant, "add_row", fail)
         world.ask("PutItem", Item=item(1) | {"status": {"S": "xx"}, NAME: {"N": str(now(world) + 10)}})
         with pytest.raises(AssertionError, match="asked"):
             put(world, 1, now(world) + 20)

@@ -185,7 +185,7 @@ def test_a_table_without_participants_calls_none(world: World, monkeypatch: pyte
     def fail(*_: object) -> None:
         raise AssertionError("called")
 
-    for name in ("refusals", "add"):
+    for name in ("refusals", "add", "add_row"):
         for participant in world.store.site.tables.participants:
             monkeypatch.setattr(participant, name, fail)
     world.put(KEYS[0], row_of(5))

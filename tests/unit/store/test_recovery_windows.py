@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from hashrange.store.embedded import change_log, layout, recovery_windows
+from hashrange.store.embedded import layout, recovery_windows
 from hashrange.store.embedded.reading import scan_prefix
 from hashrange.store.embedded.stream_states import MARK_SEQUENCES
 from hashrange.tables.schema import Recovery
@@ -96,7 +96,7 @@ def test_turned_off_and_on_it_begins_anew(tmp_path: Path) -> None:
 def test_beyond_the_limit_the_oldest_changes_go_and_the_log_tells(
     tmp_path: Path, is_restarted: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(change_log, "MARK_BYTES", 300)
+    monkeypatch.setattr(recovery_windows, "MARK_BYTES", 300)
     world = World(tmp_path / "data", recovery_max_bytes=2_000)
     begun = switch(world, 35)
     for second in range(20):
@@ -128,7 +128,7 @@ def test_beyond_the_limit_the_oldest_changes_go_and_the_log_tells(
 def test_a_window_that_is_too_long_and_too_old_is_shortened_once_for_each(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(change_log, "MARK_BYTES", 300)
+    monkeypatch.setattr(recovery_windows, "MARK_BYTES", 300)
     world = World(tmp_path / "data", recovery_max_bytes=4_000)
     switch(world, 1)
     for minute in range(20):

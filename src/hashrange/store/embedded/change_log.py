@@ -13,11 +13,12 @@ from typing import NamedTuple
 
 from hashrange.store.embedded.delayed_entries import DelayedEntries, kept_bytes, waiting_partitions
 from hashrange.store.embedded.draft import Draft
-from hashrange.store.embedded.engine import Engine
+from hashrange.store.embedded.engine import Engine, WriteBatch
 from hashrange.store.embedded.former_formats import FormerWrite, former_delays
 from hashrange.store.embedded.participant import Participant, Terms
-from hashrange.store.embedded.recovery_windows import MARK_BYTES, RecoveryWindows
+from hashrange.store.embedded.recovery_windows import RecoveryWindows
 from hashrange.store.embedded.stream_states import (
+    RecoveryWindow,
     StoredStreams,
     TableLog,
     WaitingChange,
@@ -112,6 +113,8 @@ class ChangeLog(Participant):
         logs, last, first = streams.logs, streams.last, sequence_at(draft.at_seconds)
         due_ms, waiting = self.delayed.take(draft, changes) if draft.entries and self.delayed.is_used else NOTHING_WAITS
         written: dict[bytes, TableLog] = {}
+        grown: dict[RecoveryWindow, tuple[int, int]] = {}
+        """Window of recovery → the last record of the commit that is in it, and the bytes of all of them."""
         recorded: list[tuple[bytes, WaitingChange]] = []
         for change in changes:
             log = logs.get(change.table.table_id)
@@ -134,14 +137,31 @@ class ChangeLog(Participant):
                 recorded.append((prefix, WaitingChange(last, due_ms, entries, is_hidden, kept_bytes(entries))))
             put(prefix + last.to_bytes(SEQUENCE_BYTES, "big"), record)
             written[prefix] = log
-            window = log.window
-            if window is not None:
-                window.unmarked_bytes = unmarked_bytes = window.unmarked_bytes + len(record)
-                if unmarked_bytes >= MARK_BYTES or last > window.mark_until:
-                    self.windows.mark(draft, window, last)
+            if log.window is not None:
+                _, size_bytes = grown.get(log.window, (0, 0))
+                grown[log.window] = last, size_bytes + len(record)
+        for window, (sequence, size_bytes) in grown.items():
+            self.windows.count(draft.batch, draft.afterwards, window, sequence, size_bytes)
         draft.afterwards.append(partial(streams.written_up_to, last, written))
         if recorded:
             self.delayed.add(draft, recorded)
+
+    def add_row(self, batch: WriteBatch, change: Change, afterwards: list[Callable[[], object]]) -> None:
+        """Add the record of one change, whose index entries do not wait because the table has none."""
+        streams, table = self._streams, change.table
+        log = streams.logs.get(table.table_id)
+        if log is None or not log.is_followed or change.origin in UNRECORDED:
+            return
+        if table is not log.table:
+            log.arrange(table)
+        first, last = sequence_at(change.at_seconds), streams.last
+        sequence = first if first > last else last + 1
+        prefix = log.only_prefix or log.prefix_of(change.key)
+        record = log.encode(change, b"")
+        batch[prefix + sequence.to_bytes(SEQUENCE_BYTES, "big")] = record
+        if log.window is not None:
+            self.windows.count(batch, afterwards, log.window, sequence, len(record))
+        afterwards.append(partial(streams.record_written, sequence, prefix, log))
 
     def table_changes(
         self, draft: Draft, old: Table | None, new: Table | None, partitions: Sequence[Partition]

@@ -7,7 +7,7 @@ a write that changes no row makes no commit.
                 of large items that participants read
     refuse      any participant may refuse
     batch       rows, entries, participants' rows and statistics make one draft; a single row that no participant
-                follows needs none
+                follows needs none, and one whose participants all add to its batch (`add_row`) no more than the batch
     write       the whole draft, or nothing; then the commit is counted
     afterwards  update statistics, read cache and participants
     barrier     sync the commit together with other commits; replies about it wait for the sync
@@ -18,10 +18,10 @@ is called again. After a stall all stages repeat.
 Why: docs/adr/0024-one-commit.md.
 """
 
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from functools import partial
-from itertools import chain, repeat
+from itertools import repeat
 from threading import get_ident
 from typing import Any, NamedTuple, TypeVar
 
@@ -39,6 +39,7 @@ from hashrange.store.embedded.engine import Engine, small_batch
 from hashrange.store.embedded.health import Site
 from hashrange.store.embedded.open_tables import StoredTable
 from hashrange.store.embedded.participant import Participant
+from hashrange.store.embedded.shares import Shares, require_willing, shares_of
 from hashrange.store.embedded.stalls import OPENING_STALLS_MAX, STALL_DELAYS_SECONDS, EngineRefused, wait_out_stall
 from hashrange.store.embedded.tokens import StoredToken, Tokens
 from hashrange.store.embedded.walks import Walks
@@ -59,10 +60,9 @@ from hashrange.tables.open_table import OpenTable
 T = TypeVar("T")
 ReadRow = Callable[[Engine, bytes], Row | None]
 """Reads a row by its engine key: `ReadCache.row` or `ReadCache.row_to_replace`."""
+_begin_undisturbed, _end_undisturbed = undisturbed.add, undisturbed.discard
 UNUSED_TIME = 0.0
 """Stands for a commit's service time if no participant needs the time."""
-Shares = Mapping[Participant, Sequence[Change]]
-"""Participant → the changes of a transaction that it follows: those of tables that it chose."""
 
 
 class Overtaken(Exception):
@@ -228,7 +228,15 @@ class Commits:
         is_followed = False
         if table.participants:
             changes_what = row_difference(old, new)
-            change = self._change_to_follow(table, key, old, planned, origin)
+            old_item, new_item = planned.old_item, planned.new_item
+            # `followed_item` leaves items as they are that have shorter rows, which are never packed.
+            if table.reads_items and len(old or b"") + len(new or b"") > WRITE_UNIT_BYTES:
+                old_item, new_item = followed_item(table, old, old_item), followed_item(table, new, new_item)
+            entries = entries_of(planned, table, key, old) if table.entry_sources else ()
+            at_seconds = site.clock.service_time() if table.needs_time else UNUSED_TIME
+            change = Change(
+                table, key, old, new, entries, origin, at_seconds, site.barrier.position + 1, old_item, new_item
+            )
             is_followed = changes_what != LAYOUT and (
                 table.is_always_followed or changes_what == STATISTICS or self._is_followed(table, change, engine)
             )
@@ -238,31 +246,13 @@ class Commits:
         if gave_way() != ways_given:
             change = self._still_planned(change, table, engine, has_claim=has_claim)
         if is_followed:
-            self._write_followed(engine, table, change, meter)
+            if table.needs_draft:
+                self._write_draft(engine, table, change, meter)
+            else:
+                self._write_followed(engine, engine_key, table, change, changes_statistics=changes_what == STATISTICS)
         else:
             self._write_alone(engine, engine_key, change)
         return change
-
-    def _change_to_follow(
-        self, table: StoredTable, key: Key, old: Row | None, planned: Planned, origin: Origin
-    ) -> Change:
-        """The change of one row, with all that participants use of it. May give way."""
-        old_item, new_item = planned.old_item, planned.new_item
-        # `followed_item` leaves items as they are that have shorter rows, which are never packed.
-        if table.reads_items and len(old or b"") + len(planned.new or b"") > WRITE_UNIT_BYTES:
-            old_item, new_item = followed_item(table, old, old_item), followed_item(table, planned.new, new_item)
-        return Change(
-            table,
-            key,
-            old,
-            planned.new,
-            entries_of(planned, table, key, old) if table.entry_sources else (),
-            origin,
-            self.site.clock.service_time() if table.needs_time else UNUSED_TIME,
-            self.site.barrier.position + 1,
-            old_item,
-            new_item,
-        )
 
     def _still_planned(self, change: Change, table: StoredTable, engine: Engine, *, has_claim: bool) -> Change:
         """The change after its plan gave way, with the position and time of a commit that is made now.
@@ -316,7 +306,7 @@ class Commits:
             shares: Shares = {}
             if followed:
                 draft.entries = self._walks.passed(written)
-                shares = _shares_of(opened, [changes[number] for number in followed])
+                shares = shares_of(opened, [changes[number] for number in followed])
             self._follow(draft, tuple(shares), written, shares)
             if token is not None and former is not None:
                 try:
@@ -447,7 +437,7 @@ class Commits:
             for participant in participants:
                 if participant.may_refuse:
                     changes = written if shares is None else shares[participant]
-                    _require_willing(participant, draft, changes, is_transaction=shares is not None)
+                    require_willing(participant, draft, changes, is_transaction=shares is not None)
             batch = draft.batch
             for change in written:
                 source_id, old, new = change.table.source_id, change.old, change.new
@@ -463,18 +453,53 @@ class Commits:
         except Exception as error:
             raise EngineRefused(error) from error
 
-    def _write_followed(self, engine: Engine, table: StoredTable, change: Change, meter: Payer) -> None:
-        """Write the change of one row with what participants add. Raises what `_follow` and `_write` raise."""
+    def _write_draft(self, engine: Engine, table: StoredTable, change: Change, meter: Payer) -> None:
+        """Write the change of one row with what participants add, which may refuse it. Raises what `_follow` and
+        `_write` raise.
+        """
         written = (change,)
         draft = Draft(engine, change.position, change.at_seconds, written, small_batch(), meter, change.entries)
         if self._walks.positions:
             draft.entries = self._walks.passed(written)
-        undisturbed.add(thread := get_ident())
+        _begin_undisturbed(thread := get_ident())
         try:
             self._follow(draft, table.participants, written)
             self._write(draft, written)
         finally:
-            undisturbed.discard(thread)
+            _end_undisturbed(thread)
+
+    def _write_followed(
+        self, engine: Engine, engine_key: bytes, table: StoredTable, change: Change, *, changes_statistics: bool
+    ) -> None:
+        """Write a row with those that participants add. Only if the table needs no draft. Raises EngineRefused."""
+        site, old, new = self.site, change.old, change.new
+        statistics = None
+        afterwards: list[Callable[[], object]] = []
+        _begin_undisturbed(thread := get_ident())
+        try:
+            batch = small_batch()
+            if new is None:
+                batch.delete(engine_key)
+            else:
+                batch[engine_key] = new
+            for participant in table.participants:
+                participant.add_row(batch, change, afterwards)
+            if changes_statistics:
+                statistics = site.statistics.add_row(batch, table.source_id, old, new)
+            engine.write(batch)
+        except AssertionError:
+            raise
+        except Exception as error:
+            raise EngineRefused(error) from error
+        finally:
+            _end_undisturbed(thread)
+        site.barrier.commit()
+        if statistics is not None:
+            site.statistics.take(table.source_id, statistics)
+        site.reads.written(engine_key, old, new)
+        site.changed_at[table.table_id] = change.position
+        for call in afterwards:
+            call()
 
     def _write_alone(self, engine: Engine, engine_key: bytes, change: Change) -> None:
         """Write a row that no participant follows: by `engine.put`, or with the table's statistics if these change.
@@ -541,34 +566,3 @@ def _without_frames(failed: EngineRefused | Overtaken) -> EngineRefused | Overta
         failed.error.__traceback__ = None
     failed.__context__ = failed.__cause__ = None
     return failed.with_traceback(None)
-
-
-def _shares_of(opened: Sequence[StoredTable], written: Sequence[Change]) -> Shares:
-    """The share of each participant that chose a table of the transaction, in the order of participants.
-
-    `opened`: the transaction's tables, each once. A participant without changes is left out.
-    """
-    participants = dict.fromkeys(chain.from_iterable([one.participants for one in opened]))
-    chosen = {one.table_id: one.participants for one in opened}
-    shares = {
-        participant: [change for change in written if participant in chosen[change.table.table_id]]
-        for participant in sorted(participants, key=lambda participant: participant.place)
-    }
-    return {participant: changes for participant, changes in shares.items() if changes}
-
-
-def _require_willing(
-    participant: Participant, draft: Draft, changes: Sequence[Change], *, is_transaction: bool
-) -> None:
-    """Raise the participant's first refusal of `changes`, if any; for a transaction, TransactionRefused with all.
-
-    Only for a participant with `may_refuse`. Also raises what `Participant.refusals` raises.
-    """
-    reasons = participant.refusals(draft, changes)
-    if reasons is None:
-        return
-    assert len(reasons) == len(changes)
-    if is_transaction:
-        by_change = {id(change): reason for change, reason in zip(changes, reasons, strict=True)}
-        raise TransactionRefused([by_change.get(id(change)) for change in draft.changes])
-    raise next(reason for reason in reasons if reason is not None)

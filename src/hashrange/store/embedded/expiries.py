@@ -11,16 +11,17 @@ docs/adr/0030-time-to-live.md.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
 
 from hashrange.items.rows import decode_row
-from hashrange.items.types import Item, Key, Row
+from hashrange.items.types import Key, Row
 from hashrange.store.embedded import layout
 from hashrange.store.embedded.draft import Draft
-from hashrange.store.embedded.engine import Engine
+from hashrange.store.embedded.engine import Engine, WriteBatch
 from hashrange.store.embedded.ordered_queue import OrderedQueue, Queued
 from hashrange.store.embedded.participant import Participant, Terms
 from hashrange.tables.change import Change, Plan, Planned
@@ -124,19 +125,31 @@ class Expiries(Participant):
         1.5 µs for a small item whose time stays the same.
         """
         for change in changes:
-            source_id = change.table.source_id
-            followed, self._followed = self._followed, None
-            if followed is not None and followed[0] is change:
-                _, before, after = followed
-            else:
-                before, after = _numbers(change)
-            if before == after or not self._has_passed(source_id, change.key):
-                continue
-            if (former_seconds := expiry_seconds(before)) is not None:
-                self._by_source[source_id].queue.delete(draft, queue_key(former_seconds, change.key))
-            self._put(draft, source_id, change.key, after)
+            self.add_row(draft.batch, change, draft.afterwards)
 
-    def _put(self, draft: Draft, source_id: bytes, key: Key, number: str | None) -> None:
+    def add_row(self, batch: WriteBatch, change: Change, afterwards: list[Callable[[], object]]) -> None:
+        """As `add`, for one change."""
+        followed, self._followed = self._followed, None
+        if followed is not None and followed[0] is change:
+            _, before, after = followed
+        else:
+            before, after = _numbers(change)
+        source_id, key = change.table.source_id, change.key
+        if before == after or not self._has_passed(source_id, key):
+            return
+        expiries = self._by_source[source_id]
+        if (former_seconds := expiry_seconds(before)) is not None:
+            expiries.queue.delete(batch, queue_key(former_seconds, key))
+        self._put(batch, afterwards, expiries, key, after)
+
+    def _put(
+        self,
+        batch: WriteBatch,
+        afterwards: list[Callable[[], object]],
+        expiries: _TableExpiries,
+        key: Key,
+        number: str | None,
+    ) -> None:
         """Add an item with this expiry number to its table's queue; at the next second if it has expired.
 
         An item that never expires (`number` is None or no valid time), or expired over five years ago, is not added.
@@ -145,14 +158,16 @@ class Expiries(Participant):
         if expires_seconds is None:
             return
         now_seconds = self._clock.service_time()
-        if is_too_old(expires_seconds, now_seconds):
-            return
-        due_seconds = max(expires_seconds, int(now_seconds) + 1)
-        self._by_source[source_id].queue.put(draft, queue_key(due_seconds, key), b"")
-        draft.afterwards.append(lambda: self._added(source_id, due_seconds))
+        due_seconds = expires_seconds
+        if expires_seconds <= now_seconds:
+            if is_too_old(expires_seconds, now_seconds):
+                return
+            due_seconds = int(now_seconds) + 1
+        expiries.queue.put(batch, queue_key(due_seconds, key), b"")
+        if due_seconds < expiries.next_seconds or due_seconds < self._awaited_seconds:
+            afterwards.append(partial(self._added, expiries, due_seconds))
 
-    def _added(self, source_id: bytes, due_seconds: int) -> None:
-        expiries = self._by_source[source_id]
+    def _added(self, expiries: _TableExpiries, due_seconds: int) -> None:
         expiries.next_seconds = min(expiries.next_seconds, due_seconds)
         if due_seconds < self._awaited_seconds:
             self._awaited_seconds = due_seconds
@@ -194,8 +209,9 @@ class Expiries(Participant):
 
     def fill(self, draft: Draft, table: OpenTable, source_id: bytes, derived: Sequence[tuple[Key, str | None]]) -> None:
         """Add those of the walk's next items that expire to the queue of expiries."""
+        expiries = self._by_source[source_id]
         for key, number in derived:
-            self._put(draft, source_id, key, number)
+            self._put(draft.batch, draft.afterwards, expiries, key, number)
 
     def filled(self, table: Table, source_id: bytes) -> Table:
         """The table's description with its time to live ENABLED."""
@@ -269,7 +285,7 @@ class Expiries(Participant):
             return
         expiries = self._by_source[due.table.source_id]
         for one in left:
-            expiries.queue.delete(draft, one.key)
+            expiries.queue.delete(draft.batch, one.key)
         expiries.consumed_rows += len(due.rows)
         if expiries.consumed_rows >= SWEPT_ROWS:
             expiries.consumed_rows = 0
@@ -334,14 +350,15 @@ def is_left(change: Change, queued: Queued, attribute: str) -> bool:
     """True if row `queued` still exists after `change`: deleting an item deletes only the row at the item's expiry."""
     if change.old is None or change.new is not None:
         return True
-    return expiry_seconds(_number(change.old, change.old_item, attribute)) != second_of(queued.key)
+    item = change.old_item
+    number = number_reader(attribute)(change.old) if item is None else number_of_item(item, attribute)
+    return expiry_seconds(number) != second_of(queued.key)
 
 
 def _attribute_of(table: OpenTable) -> str:
     """Name of the time to live attribute of a table that has one."""
-    time_to_live = table.schema.time_to_live
-    assert time_to_live is not None
-    return time_to_live.attribute
+    assert table.expiry_name is not None
+    return table.expiry_name
 
 
 def expiry_of(table: OpenTable, row: Row) -> int | None:
@@ -351,12 +368,13 @@ def expiry_of(table: OpenTable, row: Row) -> int | None:
 
 def _numbers(change: Change) -> tuple[str | None, str | None]:
     """The expiry numbers of the item before and after a change; None where there is none."""
-    name = _attribute_of(change.table)
-    return _number(change.old, change.old_item, name), _number(change.new, change.new_item, name)
-
-
-def _number(row: Row | None, item: Item | None, name: str) -> str | None:
-    """The number in attribute `name` of a row's item, or None; read from `item` if the row was decoded."""
-    if row is None:
-        return None
-    return number_reader(name)(row) if item is None else number_of_item(item, name)
+    name, old, new = change.table.expiry_name, change.old, change.new
+    assert name is not None
+    before = after = None
+    if old is not None:
+        item = change.old_item
+        before = number_reader(name)(old) if item is None else number_of_item(item, name)
+    if new is not None:
+        item = change.new_item
+        after = number_reader(name)(new) if item is None else number_of_item(item, name)
+    return before, after

@@ -17,9 +17,10 @@ from hashrange.tables.source_id import table_id_of
 class StoredTable(OpenTable):
     """An open table, with its participants once it is written to."""
 
-    __slots__ = ("is_always_followed", "needs_time", "participants", "reads_items")
+    __slots__ = ("is_always_followed", "needs_draft", "needs_time", "participants", "reads_items")
 
     participants: tuple[Participant, ...]
+    needs_draft: bool
     needs_time: bool
     is_always_followed: bool
     reads_items: bool
@@ -28,6 +29,9 @@ class StoredTable(OpenTable):
         """Choose those whose `takes_part` is true for the table, before its first write. They stay in this order."""
         schema = self.schema
         chosen = self.participants = tuple([one for one in participants if one.takes_part(schema)])
+        have_add_row = [type(one).add_row is not Participant.add_row and not one.may_refuse for one in chosen]
+        self.needs_draft = bool(self.entry_sources) or False in have_add_row
+        """False if each participant adds its rows to a single write by `add_row`."""
         self.needs_time = True in [participant.needs_time for participant in chosen]
         """True if a participant of the table uses the service time of commits."""
         self.reads_items = True in [participant.reads_items for participant in chosen]

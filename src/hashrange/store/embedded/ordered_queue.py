@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from hashrange.items.keys import prefix_upper_bound
 from hashrange.store.embedded.draft import Draft
-from hashrange.store.embedded.engine import SKIPPED_KEYS_MAX, Engine
+from hashrange.store.embedded.engine import SKIPPED_KEYS_MAX, Engine, WriteBatch
 from hashrange.store.embedded.reading import scan_range
 
 
@@ -35,17 +35,18 @@ class OrderedQueue:
         """Reset the horizon, because another engine was opened, whose queue may have rows before the horizon."""
         self._horizon = self.prefix
 
-    def put(self, draft: Draft, key: bytes, row: bytes) -> None:
+    def put(self, batch: WriteBatch, key: bytes, row: bytes) -> None:
         """Add or replace a row. The key must not lie before the horizon.
 
         Callers put growing keys, keys with a future time, or the key of a row that is in the queue.
         """
-        assert self.prefix + key >= self._horizon, "a row was put where nobody would find it"
-        draft.batch.put(self.prefix + key, row)
+        engine_key = self.prefix + key
+        assert engine_key >= self._horizon, "a row was put where nobody would find it"
+        batch.put(engine_key, row)
 
-    def delete(self, draft: Draft, key: bytes) -> None:
+    def delete(self, batch: WriteBatch, key: bytes) -> None:
         """Delete one row of the queue."""
-        draft.batch.delete(self.prefix + key)
+        batch.delete(self.prefix + key)
 
     def first(self, engine: Engine, limit_rows: int, before: bytes | None = None, start: bytes = b"") -> list[Queued]:
         """The first rows with `start <= key < before` (None: no end), at most `limit_rows`."""

@@ -18,7 +18,7 @@ from hashrange.items.types import Key, Row
 from hashrange.limits import ITEM_COLLECTION_SIZE_MAX_BYTES, PARTITION_SIZE_MAX_BYTES, VECTOR_MEMORY_BYTES
 from hashrange.store.embedded.claims import Claims
 from hashrange.store.embedded.draft import Draft
-from hashrange.store.embedded.engine import Engine
+from hashrange.store.embedded.engine import Engine, WriteBatch
 from hashrange.store.embedded.streams import EmbeddedStreams
 from hashrange.store.embedded.vector_parts import VectorParts
 from hashrange.tables.change import Change
@@ -144,6 +144,14 @@ class Participant:
 
         Raises the engine's bare exceptions.
         """
+
+    def add_row(self, batch: WriteBatch, change: Change, afterwards: list[Callable[[], object]]) -> None:
+        """The same as `add` for the change of a single write (`Store.mutate`) to a table without indexes: adds to
+        `batch` the rows that follow from it, and to `afterwards` functions to call after the commit. Such a write has
+        no draft if all participants of the table override this, and none may refuse. Raises the engine's bare
+        exceptions.
+        """
+        raise NotImplementedError
 
     def table_changes(
         self, draft: Draft, old: Table | None, new: Table | None, partitions: Sequence[Partition]

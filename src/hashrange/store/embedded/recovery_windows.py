@@ -2,13 +2,15 @@
 
     prefix ‖ table id ‖ sequence number     → bytes of the log's records behind the mark before, up to this number
 
-A window begins when recovery is turned on. Its marks, one for each MARK_BYTES or MARK_SECONDS of changes, tell how long
-the log is, so that the records before a mark are deleted when they are older than the table's period of recovery, or
-when all windows together exceed the store's limit: then the oldest part goes first, of whichever table.
+A window begins when recovery is turned on. Its marks, one for each MARK_BYTES or MARK_SECONDS of changes, at most one
+for a commit, tell how long the log is, so that the records before a mark are deleted when they are older than the
+table's period of recovery, or when all windows together exceed the store's limit: then the oldest part goes first, of
+whichever table.
 Why: docs/adr/0071-row-copies.md.
 """
 
 import logging
+from collections.abc import Callable
 from functools import partial
 from heapq import heapify, heappop, heapreplace
 from itertools import islice
@@ -16,6 +18,7 @@ from itertools import islice
 from hashrange.messages.backups import LOG_WINDOW_SHORTENED
 from hashrange.store.embedded import layout
 from hashrange.store.embedded.draft import Draft
+from hashrange.store.embedded.engine import WriteBatch
 from hashrange.store.embedded.participant import Terms
 from hashrange.store.embedded.stream_states import (
     MARK_SECONDS,
@@ -107,10 +110,25 @@ class RecoveryWindows:
         self._untrimmed[table_id] = 0
         self._wake()
 
-    def mark(self, draft: Draft, window: RecoveryWindow, sequence: SequenceNumber) -> None:
-        """Add a mark to the draft, at the last one of its records of the table's log."""
-        unmarked_bytes = window.unmarked_bytes
-        draft.batch.put(layout.window_key(window.table_id, sequence), layout.encode_counter(unmarked_bytes))
+    def count(
+        self,
+        batch: WriteBatch,
+        afterwards: list[Callable[[], object]],
+        window: RecoveryWindow,
+        sequence: SequenceNumber,
+        size_bytes: int,
+    ) -> None:
+        """Count the bytes of the records that a commit adds to the table's log, of which `sequence` is the last, once
+        the commit is written; add a mark there to the batch if one is due.
+        """
+        unmarked_bytes = window.unmarked_bytes + size_bytes
+        if unmarked_bytes < MARK_BYTES and sequence <= window.mark_until:
+            afterwards.append(partial(setattr, window, "unmarked_bytes", unmarked_bytes))
+        else:
+            batch.put(layout.window_key(window.table_id, sequence), layout.encode_counter(unmarked_bytes))
+            afterwards.append(partial(self._marked, window, sequence, unmarked_bytes))
+
+    def _marked(self, window: RecoveryWindow, sequence: SequenceNumber, unmarked_bytes: int) -> None:
         window.mark(sequence, unmarked_bytes)
         window.unmarked_bytes = 0
         self._wake()

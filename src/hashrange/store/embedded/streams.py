@@ -106,8 +106,15 @@ class EmbeddedStreams:
         self.last = sequence
         for prefix, log in written.items():
             for state in log.views.values():
-                state.last = sequence
-                state.news.fresh[prefix] = sequence
+                state.last = state.news.fresh[prefix] = sequence
+        if self.wake is not None:
+            self.wake()
+
+    def record_written(self, sequence: rules.Sequence, prefix: bytes, log: TableLog) -> None:
+        """The same as `written_up_to` for a commit with one record."""
+        self.last = sequence
+        for state in log.views.values():
+            state.last = state.news.fresh[prefix] = sequence
         if self.wake is not None:
             self.wake()
 

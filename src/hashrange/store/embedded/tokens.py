@@ -81,10 +81,10 @@ class Tokens:
         if token.now_seconds >= self._next_sweep_seconds:
             self._sweep(draft, token.now_seconds)
         if former.row is not None:
-            self._expiries.delete(draft, former.row[:EXPIRY_BYTES] + token.name)
+            self._expiries.delete(draft.batch, former.row[:EXPIRY_BYTES] + token.name)
         expiry = _milliseconds(token.expires_at_seconds).to_bytes(EXPIRY_BYTES, "big")
         draft.batch.put(layout.TOKEN_PREFIX + token.name, expiry + token.digest + token.report(draft.changes))
-        self._expiries.put(draft, expiry + token.name, b"")
+        self._expiries.put(draft.batch, expiry + token.name, b"")
 
     def _sweep(self, draft: Draft, now_seconds: float) -> None:
         before = (_milliseconds(now_seconds) + 1).to_bytes(EXPIRY_BYTES, "big")
