@@ -48,13 +48,14 @@ def _autoscaling_api(part: AlarmsAndScaling, features: Features) -> ServiceApi:
 
 
 def _answer_scope(features: Features, scope: Scope) -> None:
-    async def scaling_settings(resource_id: str, unit: str) -> dict[str, Any] | None:
+    # It is given the Scope, and does not keep it: a cycle of both would outlive a fork (`taken_apart.py`).
+    async def scaling_settings(asking: Scope, resource_id: str, unit: str) -> dict[str, Any] | None:
         part = await features.found_on_thread(ALARMS_AND_SCALING)
         if part is None:
             return None
         from hashrange.autoscaling.settings import described_settings  # noqa: PLC0415 - as above
 
-        return described_settings(part.auto_scaling, scope, resource_id, unit)
+        return described_settings(part.auto_scaling, asking, resource_id, unit)
 
     scope.scaling_settings = scaling_settings
 

@@ -56,9 +56,9 @@ class Scope:
         """`wake_job(name)`: lets the job of a feature find the work that an operation has made for it."""
         self.begin_times = BeginTimes(store.documents)
         """Those of the watches of Contributor Insights; all Scopes of a service share one object."""
-        self.scaling_settings: Callable[[str, str], Awaitable[dict[str, Any] | None]] = _unknown_settings
-        """`scaling_settings(resource_id, "ReadCapacityUnits")`: an AutoScalingSettingsDescription of a table or an
-        index, named as Application Auto Scaling does; None if its units are not scaled. May raise StorageError."""
+        self.scaling_settings: Callable[[Scope, str, str], Awaitable[dict[str, Any] | None]] = _unknown_settings
+        """`scaling_settings(scope, resource_id, "ReadCapacityUnits")`: an AutoScalingSettingsDescription of a table or
+        an index, named as Application Auto Scaling does; None if its units are not scaled. May raise StorageError."""
         self.clock = clock
         self.settings = settings
         self.tables = store.catalog.tables(account, region)
@@ -74,7 +74,7 @@ class Scope:
         return self.regions is None or region in self.regions
 
 
-async def _unknown_settings(_resource_id: str, _unit: str) -> None:
+async def _unknown_settings(_scope: Scope, _resource_id: str, _unit: str) -> None:
     """What a Scope without a service knows of auto scaling."""
 
 

@@ -50,7 +50,9 @@ async def describe_table_replica_auto_scaling(scope: Scope, request: TableReques
 async def _settings(scope: Scope, resource_id: str, prefix: str) -> dict[str, Any]:
     """The members that tell how reads and writes of a table or an index are scaled."""
     return {
-        f"{prefix}{kind}CapacityAutoScalingSettings": await scope.scaling_settings(resource_id, f"{kind}CapacityUnits")
+        f"{prefix}{kind}CapacityAutoScalingSettings": await scope.scaling_settings(
+            scope, resource_id, f"{kind}CapacityUnits"
+        )
         or _NOT_SCALED
         for kind in ("Read", "Write")
     }
