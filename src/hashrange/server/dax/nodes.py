@@ -18,7 +18,8 @@ from hashrange.dax.records import EVERYONE, SHARED_ACCOUNT, SHARED_REGION
 from hashrange.server.connections import Connections
 from hashrange.server.credentials import KnownKeys
 from hashrange.server.dax import batches, metadata, pages, single_items, transactions
-from hashrange.server.dax.connection import BegunBytes, BegunRequests, DaxConnection
+from hashrange.server.dax.begun_bytes import BegunBytes, BegunRequests
+from hashrange.server.dax.connection import DaxConnection
 from hashrange.server.dax.node import DaxNode, NodeEndpoint
 from hashrange.server.dax.tables import TableShapes
 from hashrange.server.descriptors import require_sockets
