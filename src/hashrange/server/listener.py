@@ -332,7 +332,7 @@ class Server:
             self._sweep.cancel()
         self._end_counting()
         if self.handshakes is not None:
-            self.handshakes.stop()
+            await self.handshakes.stop()
         connections = self.connections
         self.front.end_waiting()
         connections.stop()

@@ -2,6 +2,7 @@
 
 import random
 from collections import Counter
+from functools import partial
 
 import pytest
 
@@ -67,7 +68,7 @@ def test_of_many_connections_the_largest_is_found_as_fast_as_of_a_few(*, is_of_o
         begun = BegunBytes(connections * UNIT)
         crowd(begun, 1 if is_of_one_account else connections, connections, UNIT)
         sender = Holder(begun, "sender")
-        lines.append(lines_of(lambda sender=sender: sender.hold(UNIT)))
+        lines.append(lines_of(partial(sender.hold, UNIT)))
         assert begun.size_bytes == begun.limit_bytes
     assert lines[0] == lines[1]
 

@@ -222,7 +222,7 @@ class DaxNodes:
         for place in list(self._running):
             await self.stop(place)
         if self._handshakes is not None:
-            self._handshakes.stop()
+            await self._handshakes.stop()
         while self._ending or self._former:  # noqa: ASYNC110 - `_clear_up` has one turn after the other
             await asyncio.sleep(0)
 
