@@ -23,7 +23,7 @@ from typing import NamedTuple
 import msgspec
 
 from hashrange.errors import HashrangeError
-from hashrange.items.steps import batches, look, spend_decoding, walk
+from hashrange.items.steps import batches, look, spend, spend_decoding, walk
 from hashrange.store.documents import Documents
 from hashrange.store.records import KeptRecords, RecordChange, again_if_changed
 from hashrange.wire.dax.reading import BadBytes
@@ -199,8 +199,8 @@ class AttributeLists:
                 self._pass(place, _KnownList(names, size_bytes))
             else:
                 self._sizes_bytes[account] += size_bytes
+                self._unwritten[place] = names  # first, as the next line may give way
                 self._remember(place, names, size_bytes)
-                self._unwritten[place] = names
         return list_id
 
     def size_bytes(self, account: str) -> int:
@@ -213,11 +213,13 @@ class AttributeLists:
         return found
 
     def _remember(self, place: ListPlace, names: tuple[str, ...], size_bytes: int) -> None:
+        """Keep a list in memory, which may have no room for 90,000 others then. Gives way."""
         self._known[place] = _KnownList(names, size_bytes, self.generation)
         self._ids[place[0], names] = place[1]
         self._known_bytes += size_bytes
         while self._known_bytes > KNOWN_BYTES_MAX and len(self._known) > 1:
             self._drop(next(iter(self._known)))
+            spend(1)
 
     def _drop(self, place: ListPlace) -> None:
         gone = self._known.pop(place)
@@ -226,6 +228,7 @@ class AttributeLists:
             del self._ids[place[0], gone.names]
 
     def _pass(self, place: ListPlace, made: _KnownList) -> None:
+        """Let a list be known until some others have followed. Gives way."""
         self.passing_uses += 1
         passing = self._passing
         if passing.pop(place, None) is None:
@@ -233,6 +236,7 @@ class AttributeLists:
         passing[place] = made
         while len(passing) > 1 and (len(passing) > PASSING_LISTS_MAX or self._passing_bytes > PASSING_BYTES_MAX):
             self._passing_bytes -= passing.popitem(last=False)[1].size_bytes
+            spend(1)
 
     # --- documents --------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 from functools import cache
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from hashrange.clock import Clock
 from hashrange.long_reads import LongReads
@@ -29,6 +29,9 @@ HTTP_SHARE = 4
 """One connection in this many is for clients of HTTP, whatever the clients of DAX take."""
 UNREAD_BYTES_MAX = 256 * 1024 * 1024
 """Limit for the unread replies of all connections: enough for 200 clients that leave a Scan's full page unread."""
+
+
+Visited = TypeVar("Visited")
 
 
 class OpenConnection(Protocol):
@@ -143,7 +146,7 @@ class Connections:
             self.outgoing.flush()
             self.tick_seconds = self.monotonic()
             self._unswept = self.everyone()
-        return self._visit(
+        return self.visit(
             self._unswept, lambda connection: end_if_late(connection, self.tick_seconds, self.receive_budget)
         )
 
@@ -155,9 +158,9 @@ class Connections:
         if not self._unstopped:
             self.outgoing.flush()
             self._unstopped = self.everyone()
-        return self._visit(self._unstopped, lambda connection: connection.stop())
+        return self.visit(self._unstopped, lambda connection: connection.stop())
 
-    def _visit(self, left: list[OpenConnection], visit: Callable[[OpenConnection], None]) -> bool:
+    def visit(self, left: list[Visited], visit: Callable[[Visited], None]) -> bool:
         """Remove connections from `left` and call `visit` with each, for `VISIT_SECONDS_MAX`. True: some are left."""
         ends_seconds = self.monotonic() + VISIT_SECONDS_MAX
         while left:

@@ -325,11 +325,11 @@ class Handshakes:
         (self._begun if handshake.has_begun else self._new).append(handshake)
         self._ask_loop()
 
-    def stop(self) -> None:
-        """The server stops: end all handshakes that are not done."""
-        for handshake in [*self.of_https, *self.connections.dax]:
-            if isinstance(handshake, Handshake):
-                handshake.end()
+    async def stop(self) -> None:
+        """The server stops: end all handshakes that are not done, in as many turns as that takes."""
+        undone = [one for one in (*self.of_https, *self.connections.dax) if isinstance(one, Handshake)]
+        while self.connections.visit(undone, _end_undone):  # noqa: ASYNC110 - each call has a turn of its own
+            await asyncio.sleep(0)
 
     def turn(self) -> None:
         """Serve queued handshakes for `SLICE_SECONDS_MAX`: at least one of `_begun`, and one of `_new`."""
@@ -350,6 +350,12 @@ class Handshakes:
         if not self._is_turn_due:
             self._is_turn_due = True
             self._call_soon(self.turn)
+
+
+def _end_undone(handshake: Handshake) -> None:
+    """End a handshake, unless it is done meanwhile: then its connection is one of those that are open."""
+    if handshake in handshake.crowd:
+        handshake.end()
 
 
 def record_bytes(received: bytearray) -> int:

@@ -252,7 +252,7 @@ class Server:
             is_local = all(is_loopback(str(one.getsockname()[0])) for one in self._listener.sockets)
             if is_local or settings.allowed_hosts is not None:
                 self.front.gate.hosts.require_known()
-            self._end_counting = collector.count_clients_by(lambda: len(self.connections.open))
+            self._end_counting = collector.count_clients_by(self._count_clients)
             self._turn()
             port = self._listener.sockets[0].getsockname()[1]
             endpoint = self._url("http", port)
@@ -266,6 +266,11 @@ class Server:
             await self.close()  # after a failed start, the open listener would keep the event loop from closing
             raise
         return endpoint
+
+    def _count_clients(self) -> int:
+        """How many clients are connected to the endpoint and the nodes of DAX, or about to be by a TLS handshake."""
+        of_https = () if self.handshakes is None else self.handshakes.of_https
+        return len(self.connections.open) + len(self.connections.dax) + len(of_https)
 
     def _url(self, scheme: str, port: int) -> str:
         """URL of a port of this server for clients on this machine; `scheme`: that without TLS."""
@@ -327,7 +332,7 @@ class Server:
             self._sweep.cancel()
         self._end_counting()
         if self.handshakes is not None:
-            self.handshakes.stop()
+            await self.handshakes.stop()
         connections = self.connections
         self.front.end_waiting()
         connections.stop()

@@ -17,7 +17,7 @@ from hashrange.clock import MovableClock, SystemClock
 from hashrange.faults.fault import Fault
 from hashrange.operations.registry import ALL_OPERATIONS
 from hashrange.server.connections import HEAD_SECONDS_MAX
-from hashrange.server.dax.connection import REQUEST_SECONDS_MAX, BegunBytes
+from hashrange.server.dax.connection import REQUEST_SECONDS_MAX
 from hashrange.settings import Settings
 from hashrange.sts.session import AssumedRole, RoleSession, session_keys
 from hashrange.testing import Database, server
@@ -321,42 +321,6 @@ def test_requests_that_are_not_complete_have_bounded_memory(
         received_until_the_end(greedy)
     assert dax.call("endpoints")
     assert database._process.run(lambda: begun.size_bytes) == 0
-
-
-class Holder:
-    """What `BegunBytes` knows of a connection."""
-
-    def __init__(self, begun: BegunBytes, account: str) -> None:
-        self.begun, self.account = begun, account
-        self.is_over = False
-
-    def hold(self, size_bytes: int) -> None:
-        self.begun.count(self, size_bytes)  # type: ignore[arg-type]
-
-    def abort(self) -> None:
-        self.is_over = True
-        self.hold(0)
-
-
-def test_who_holds_most_goes_and_not_whom_he_leaves_no_room() -> None:
-    """Four unfinished requests of one account kept those of all others out for a minute."""
-    begun = BegunBytes(100)
-    small, many = Holder(begun, "a"), [Holder(begun, "b") for _ in range(4)]
-    for size_bytes, one in zip((24, 26, 25, 23), many, strict=True):
-        one.hold(size_bytes)
-    small.hold(2)
-    assert begun.size_bytes == 100
-    small.hold(10)
-    assert [one.is_over for one in many] == [False, True, False, False]
-    large = Holder(begun, "a")
-    large.hold(40)
-    assert (large.is_over, begun.size_bytes) == (False, 10 + 24 + 23 + 40)
-    assert [one.is_over for one in many] == [False, True, True, False]
-    large.hold(80)
-    assert (large.is_over, small.is_over, begun.size_bytes) == (True, False, 10 + 24 + 23)
-    alone = Holder(begun, "c")
-    alone.hold(200)
-    assert (alone.is_over, begun.size_bytes) == (True, 57)
 
 
 def test_strangers_hold_no_memory_of_known_clients(

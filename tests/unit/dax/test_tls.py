@@ -13,6 +13,7 @@ from hashrange.operations.registry import OPERATIONS
 from hashrange.server import handshakes
 from hashrange.server.app import run_on_best_loop
 from hashrange.server.listener import Server, read_secrets
+from hashrange.service import collector
 from hashrange.service.service import Service
 from hashrange.settings import Settings
 from hashrange.store.embedded import open_store
@@ -52,6 +53,36 @@ def test_a_crowd_shakes_hands_one_a_turn(play: Callable[[Scenario], None], monke
         await until(lambda: not server.connections.dax)
 
     play(scenario)
+
+
+def test_the_collector_rests_while_clients_of_nodes_or_handshakes_are_connected(
+    play: Callable[[Scenario], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It examined all objects while no client of HTTP was connected, whatever the others waited for."""
+    monkeypatch.setattr(collector, "_counters", [])
+
+    async def scenario(server: Server, port: int) -> None:
+        (count,) = collector._counters
+        assert count() == 0
+        client = Client()
+        ((reader, writer),) = await crowd(port, [client.hello()])
+        await until(lambda: count() == 1)
+        writer.write(
+            await client.answer(reader) + client.encrypt(HANDSHAKE + authorization() + request_bytes("endpoints"))
+        )
+        assert await client.read(reader, 1)
+        assert count() == 1
+        await close(writer)
+        await until(lambda: count() == 0)
+        assert server._listener is not None
+        ((_, writer),) = await crowd(server._listener.sockets[0].getsockname()[1], [b""])
+        await until(lambda: count() == 1)
+        assert not server.connections.open
+        await close(writer)
+        await until(lambda: count() == 0)
+
+    play(scenario)
+    assert collector._counters == []
 
 
 @pytest.mark.parametrize("end", ["of TLS", "of TCP"])

@@ -16,7 +16,8 @@ from hashrange.dax.node_host import NodeTerms
 from hashrange.items import steps
 from hashrange.long_reads import LongReads
 from hashrange.operations.registry import OPERATIONS
-from hashrange.server.dax.connection import BegunBytes, BegunRequests, DaxConnection
+from hashrange.server.dax.begun_bytes import BegunBytes, BegunRequests
+from hashrange.server.dax.connection import DaxConnection
 from hashrange.server.dax.node import DaxNode
 from hashrange.server.dax.nodes import METHODS
 from hashrange.server.dax.tables import TableShapes

@@ -12,6 +12,7 @@ from hashrange.server import handshakes
 from hashrange.server.app import run_on_best_loop
 from hashrange.server.connection import Connection
 from hashrange.server.connection_states import HAS_ENDED
+from hashrange.server.connections import VISIT_SECONDS_MAX
 from hashrange.server.descriptors import TURNED_AWAY_MAX
 from hashrange.server.handshakes import (
     HANDSHAKE_SECONDS_MAX,
@@ -514,6 +515,39 @@ def test_unfinished_hellos_are_bounded_in_sum() -> None:
         assert isinstance(left, Handshake)
         left.connection_lost(None)
     assert front.connections.receive_budget._beginnings_bytes == 0
+
+
+@pytest.mark.parametrize("is_dax", [False, True])
+def test_a_stop_ends_a_crowd_in_several_turns(monkeypatch: pytest.MonkeyPatch, *, is_dax: bool) -> None:
+    """The end of a fork ended all of its handshakes in one step. One that is done meanwhile is not ended."""
+    front = FrontEnd()
+    waiting = Handshakes(front.connections, ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER))
+    loop: Any = TimedTurns()
+    waiting.take_turns(loop)
+    make_dax: Any = object if is_dax else None
+    begun = [(Handshake(waiting, make_dax), FakeTransport()) for _ in range(90)]
+    for handshake, transport in begun:
+        handshake.connection_made(transport)
+    abort = FakeTransport.abort
+
+    def abort_slowly(transport: FakeTransport) -> None:
+        front.clock.advance_all(VISIT_SECONDS_MAX / 10)
+        abort(transport)
+
+    monkeypatch.setattr(FakeTransport, "abort", abort_slowly)
+    has_more, ended, stopping = True, 0, waiting.stop()
+    while has_more:
+        try:
+            stopping.send(None)
+        except StopIteration:
+            has_more = False
+        before, ended = ended, sum(transport.is_aborted for _, transport in begun)
+        assert 0 < ended - before <= 11
+        if not before:
+            done, its_transport = next(each for each in begun if not each[1].is_aborted)
+            waiting.forget(done)
+    assert ended == 89
+    assert not its_transport.is_aborted
 
 
 def test_those_that_have_begun_go_first_and_keep_nobody_from_beginning() -> None:

@@ -3,15 +3,16 @@ A fault of the bytes ends this connection only.
 """
 
 import asyncio
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable
-from typing import NamedTuple, TypeVar, cast
+from typing import TypeVar, cast
 
 from hashrange.dax.node_caches import LATENCIES_MAX
 from hashrange.items.steps import look
-from hashrange.long_reads import LONG_READ_BYTES, LongReads
+from hashrange.long_reads import LONG_READ_BYTES
 from hashrange.server.connections import HEAD_SECONDS_MAX
 from hashrange.server.dax.authorization import DaxClient
+from hashrange.server.dax.begun_bytes import BegunRequests
 from hashrange.server.dax.node import DaxAnswer, DaxNode
 from hashrange.wire.dax.reading import BadBytes
 from hashrange.wire.dax.requests import DaxRequest, Frames, StrangersRequest, framed
@@ -24,43 +25,6 @@ REQUEST_SECONDS_MAX = 60.0
 """Longest time for a request of a client that has said who it is; others have `HEAD_SECONDS_MAX` to do so."""
 LONG_REPLY_BYTES = 256 * 1024
 """A reply above this length is handed over with a look at the clock before."""
-
-
-class BegunBytes:
-    """Memory of requests that are not complete, of many connections together.
-
-    Above the limit, who holds most of it goes: of the account that holds most, the connection that does.
-    """
-
-    def __init__(self, limit_bytes: int) -> None:
-        self.limit_bytes = limit_bytes
-        self.size_bytes = 0
-        self._held: dict[DaxConnection, int] = {}
-
-    def count(self, connection: "DaxConnection", size_bytes: int) -> None:
-        """The connection holds so much now. May end connections."""
-        self.size_bytes += size_bytes - self._held.pop(connection, 0)
-        if size_bytes:
-            self._held[connection] = size_bytes
-        while self.size_bytes > self.limit_bytes:
-            self._greediest().abort()
-
-    def _greediest(self) -> "DaxConnection":
-        by_account: Counter[str] = Counter()
-        for connection, size_bytes in self._held.items():
-            by_account[connection.account] += size_bytes
-        ((account, _),) = by_account.most_common(1)
-        return max([one for one in self._held if one.account == account], key=self._held.__getitem__)
-
-
-class BegunRequests(NamedTuple):
-    """What limits requests that are not complete, of all connections of a server."""
-
-    strangers: BegunBytes
-    """Of clients that have not said who they are."""
-    known: BegunBytes
-    long_reads: LongReads
-    """What limits how much is read in one turn; shared with the clients of HTTP."""
 
 
 Told = TypeVar("Told")
@@ -94,13 +58,22 @@ class DaxConnection(DaxAnswer, asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self.socket_transport: asyncio.Transport | None = None
         """With TLS, the socket's transport, which is below `_transport`; else None."""
-        self.is_over = False
+        self._has_ended = False
         self.client = DaxClient()
         self._late_since_seconds: float | None = self._now()
         """Monotonic time since when the client keeps the node waiting, as far as known; None: it does not."""
 
+    @property
+    def is_over(self) -> bool:
+        """True if nobody is answered any more: this connection has ended, or its node, which then ends all of its
+        connections in some turns.
+        """
+        return self._has_ended or self._node.is_over
+
     def end_if_late(self, now_seconds: float) -> None:
         """Disconnect a client that has taken too long to say who it is, or to complete a request that it has begun."""
+        if self._has_ended:
+            return
         is_stranger = self.client.scope is None
         if not is_stranger and not self._own_begun_bytes:
             self._late_since_seconds = None
@@ -297,9 +270,9 @@ class DaxConnection(DaxAnswer, asyncio.Protocol):
         self._end()
 
     def _end(self) -> None:
-        if self.is_over:
+        if self._has_ended:
             return
-        self.is_over = True
+        self._has_ended = True
         self._counted_in.count(self, 0)
         self._own_begun_bytes = 0
         self._requests.clear()

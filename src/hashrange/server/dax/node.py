@@ -57,10 +57,13 @@ GET_ITEM = "getItem"
 class DaxAnswer:
     """Takes the reply to one request. This one drops it, as nobody waits for it; a connection sends it."""
 
-    is_over = False
-    """True if nobody waits for the reply any more."""
     on_over: Callable[[], object] = staticmethod(lambda: None)
-    """Called when `is_over` becomes True."""
+    """Called when `is_over` has become True, or soon after."""
+
+    @property
+    def is_over(self) -> bool:
+        """True if nobody waits for the reply any more."""
+        return False
 
     @property
     def local_host(self) -> str:
@@ -68,7 +71,7 @@ class DaxAnswer:
         return ""
 
     def follow(self, on_over: Callable[[], object]) -> None:
-        """Call `on_over` when `is_over` becomes True."""
+        """Call `on_over` when `is_over` has become True."""
         self.on_over = on_over
 
     def send(self, content: bytes) -> None:
@@ -121,6 +124,8 @@ class DaxNode:
         self._endpoints = endpoints
         self._methods = methods
         self._owner = owner
+        self.is_over = False
+        """True once the node has been stopped: it answers nobody any more."""
 
     # --- requests -------------------------------------------------------------------------------
 
