@@ -252,7 +252,7 @@ class Server:
             is_local = all(is_loopback(str(one.getsockname()[0])) for one in self._listener.sockets)
             if is_local or settings.allowed_hosts is not None:
                 self.front.gate.hosts.require_known()
-            self._end_counting = collector.count_clients_by(lambda: len(self.connections.open))
+            self._end_counting = collector.count_clients_by(self.connections.count_held)
             self._turn()
             port = self._listener.sockets[0].getsockname()[1]
             endpoint = self._url("http", port)
@@ -335,7 +335,9 @@ class Server:
         began_seconds = connections.monotonic()
         has_functions = self.service.features.loaded(FUNCTIONS) is not None
         workers = self.service.workers
-        while (connections.open or workers.has_calls) and connections.monotonic() < began_seconds + STOP_SECONDS_MAX:
+        while (
+            connections.count_held() or workers.has_calls
+        ) and connections.monotonic() < began_seconds + STOP_SECONDS_MAX:
             is_late = connections.monotonic() >= began_seconds + STOP_FUNCTIONS_SECONDS
             if has_functions and (is_late or not connections.open):
                 # Mappings end before their functions do, so that no batch counts as failed.
@@ -343,8 +345,7 @@ class Server:
                 has_functions = False
             await asyncio.sleep(STOP_LOOK_SECONDS)
             connections.stop()
-        for connection in connections.everyone():
-            connection.transport.abort()
+        await self._cut_off()
         await self.snapshots.release_all()
         await self.forks.end_all()
         if self.dax is not None:
@@ -353,6 +354,14 @@ class Server:
             await self.dax.close()
         if self._otlp is not None:
             await self._otlp.stop()
+
+    async def _cut_off(self) -> None:
+        """Abort all connections, and wait until what they hold is released."""
+        for connection in self.connections.everyone():
+            connection.transport.abort()
+        await asyncio.sleep(0)  # in this turn the loop reports them as lost
+        while self.connections.lost:  # noqa: ASYNC110 - polls a state that has no event
+            await asyncio.sleep(0)
 
     def take_apart(self) -> None:
         """Free the server and its service, which have ended, at once.
