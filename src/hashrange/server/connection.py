@@ -8,7 +8,8 @@ This file must not know what a request means. Source of limits: operations.md 1.
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Callable, Mapping
 from typing import cast
 
 from hashrange.errors import Abandoned
@@ -19,6 +20,7 @@ from hashrange.server.connection_states import (
     ANSWER,
     BETWEEN,
     FLOWING,
+    GONE,
     IDLE,
     INSIDE,
     LISTENING,
@@ -46,6 +48,7 @@ class Connection(asyncio.Protocol):
         "active_at_seconds",
         "answering",
         "connections",
+        "end_tls",
         "file_reply",
         "input",
         "reading",
@@ -66,6 +69,8 @@ class Connection(asyncio.Protocol):
         self.transport: asyncio.Transport = cast("asyncio.Transport", None)
         self.socket_transport: asyncio.Transport | None = None
         """With TLS, the socket's transport, which is below `transport`; else None."""
+        self.end_tls: Callable[[], None] | None = None
+        """Called once the connection is closed, if the client has ended TCP, but not TLS; else None."""
         self.receiving = BETWEEN
         self.answering = IDLE
         self.sending = FLOWING
@@ -98,14 +103,25 @@ class Connection(asyncio.Protocol):
             self.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The connection is lost: release its memory, and mark the request being answered as abandoned."""
+        """The connection is lost: nothing more of it is parsed or answered. `release` does the rest in a later turn."""
         connections = self.connections
         connections.open.discard(self)
         connections.turned_away.discard(self)
+        self.receiving = states.LOSE[self.receiving]
+        if self.ready:
+            self.ready = deque()
+        if self.request is not None:
+            self.request.is_abandoned = True
+        connections.lost.add(self)
+
+    def release(self) -> None:
+        """Release what the lost connection holds, and abandon the request being answered."""
+        connections = self.connections
         connections.unread.remove(self)
         connections.long_reads.forget(self)
-        self.change(states.LOSE)
+        self.end_tls = None
         self.reading.close()
+        self.share.leave()
         if self.answering is IDLE:
             self.share.answer()
         elif self.request is not None:
@@ -128,18 +144,29 @@ class Connection(asyncio.Protocol):
         self.listen()
         return True
 
-    def eof_received(self) -> bool:
-        """Queue the end of input, behind all received bytes. Returns False if the transport will close now (TLS).
-        TLS may report the end again, after `TlsProtocol` has.
-        """
-        connections = self.connections
+    def note_end(self) -> None:
+        """Queue the end of input, behind all received bytes. TLS may report the end again, after TCP has."""
         if self.input not in states.HAS_ENDED:
             self.input = states.END[self.input]
-            connections.incoming.add(self, None)
+            self.connections.incoming.add(self, None)
+
+    def note_end_of_tcp(self, end_tls: Callable[[], None]) -> None:
+        """The client has ended TCP, but not TLS: queue the end of input. `end_tls` is called when all is answered."""
+        self.end_tls = end_tls
+        self.note_end()
+
+    def eof_received(self) -> bool:
+        """The client has ended its input: see `note_end`. Returns False if the client has ended TLS.
+
+        A TLS transport closes when this method returns. So what the client has sent is answered now, while there is
+        time for it (`Incoming.answer_last`); what is left is dropped.
+        """
+        self.note_end()
         if self.transport.can_write_eof():
             return True
-        connections.incoming.drain()  # a TLS transport closes when this method returns, so answer now
-        connections.outgoing.flush()
+        self.connections.incoming.answer_last(self)
+        if self.receiving not in states.OVER:
+            self.close()
         return False
 
     def pause_writing(self) -> None:
@@ -244,8 +271,10 @@ class Connection(asyncio.Protocol):
 
     def let_in(self) -> None:
         """Memory for the waiting body has been reserved, or what takes it is ready: restart its request's deadline,
-        and read on.
+        and read on. A lost connection, whose memory is not released yet, does neither.
         """
+        if self.receiving is GONE:
+            return
         self.change(states.LET_IN)
         self.active_at_seconds = self.connections.tick_seconds
         self.go_on()
@@ -268,6 +297,8 @@ class Connection(asyncio.Protocol):
 
     def take_rest(self) -> None:
         """Parse more of a long read, or close after the end of input. An error of parsing ends only this connection."""
+        if self.receiving is GONE:
+            return  # what is left of the long read is not released yet
         try:
             if self.reading.rest:
                 self.read_on()
@@ -339,7 +370,7 @@ class Connection(asyncio.Protocol):
     # --- states and the next step ---------------------------------------------------------------
 
     def change(self, event: Mapping[Receiving, Receiving]) -> None:
-        """Change `receiving` by one of the events of `connection_states.py`; nothing else changes it.
+        """Change `receiving` by one of the events of `connection_states.py`; only LOSE occurs elsewhere.
 
         The time of the change is that of the last sweep. In a state that parses nothing more, the unfinished request is
         dropped and its memory released; once all is over, so are requests that wait. The release may let other
@@ -474,6 +505,9 @@ class Connection(asyncio.Protocol):
         self.change(states.CLOSE)
         self.connections.outgoing.flush()
         self.transport.close()
+        if self.end_tls is not None:
+            self.end_tls()
+            self.end_tls = None
 
     def cut_off(self) -> None:
         """Close at once: unsent replies and unanswered requests are lost."""

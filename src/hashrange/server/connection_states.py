@@ -21,8 +21,9 @@ taken from the queue of `incoming.py`, behind all earlier input. ENDED is final.
 
 An event is a dict from each state in which it can occur to the next state: `state = EVENT[state]`. Any other state
 raises KeyError: a bug of the server, which costs one connection. Events of `Receiving` go through one function,
-`Connection.change`, which also does what every such change brings with it; each other event occurs in one place, but
-for ANSWER, which also ends a request that is dropped.
+`Connection.change`, which also does what every such change brings with it. LOSE does not: what a lost connection holds
+is released in a later turn. Each other event occurs in one place, but for ANSWER, which also ends a request that is
+dropped.
 This file must not know sockets, requests or time.
 """
 

@@ -16,6 +16,7 @@ from hashrange.long_reads import LongReads
 from hashrange.server import connection_states as states
 from hashrange.server.access_log import AccessLog
 from hashrange.server.incoming import PIECE_BYTES, Handle, Incoming, Waiting
+from hashrange.server.lost import Lost
 from hashrange.server.misdirected_clients import hint_http, hint_https
 from hashrange.server.outgoing import Outgoing
 from hashrange.server.reading import PLAIN_LONG_BODIES, LongBodies, Reading
@@ -99,6 +100,8 @@ class Connections:
         self.turned_away: set[OpenConnection] = set()
         """Connections refused when they were made, because too many were open or the server is
         stopping, and not lost yet."""
+        self.lost = Lost(clock.monotonic)
+        """Connections that are lost, and still hold something."""
         self.incoming = Incoming(
             handle, self.outgoing, clock.monotonic, self.open, deque() if waiting is None else waiting
         )
@@ -113,6 +116,8 @@ class Connections:
         self.hint_http = cache(hint_http)
         """Logs the hint once."""
         self.is_stopping = False
+        self._is_all_read = False
+        """True once all input that was queued when `stop` was first called has been read."""
         self._unswept: list[OpenConnection] = []
         self._unstopped: list[OpenConnection] = []
         self.tick_seconds = clock.monotonic()
@@ -125,6 +130,7 @@ class Connections:
         self.incoming.hold(loop)
         self.outgoing.hold(loop)
         self.long_reads.take_turns(loop.call_soon)
+        self.lost.take_turns(loop.call_soon)
 
     def has_room(self, *, is_dax: bool = False) -> bool:
         """True if one more client may connect, to HTTP or to a node of DAX, whose clients have a share of all."""
@@ -135,6 +141,10 @@ class Connections:
     def count_dax(self) -> int:
         """Number of descriptors that DAX's clients and nodes take."""
         return len(self.dax) + self.dax_sockets
+
+    def count_held(self) -> int:
+        """Number of connections that are open, or lost and not released yet."""
+        return len(self.open) + len(self.lost)
 
     def everyone(self) -> list[OpenConnection]:
         """Return every connection that is not lost yet, those in `turned_away` last."""
@@ -151,14 +161,23 @@ class Connections:
         )
 
     def stop(self) -> bool:
-        """Close connections, busy ones after their next reply, for `VISIT_SECONDS_MAX`. True: call again for others."""
+        """Close connections, busy ones after their next reply, for `VISIT_SECONDS_MAX`. True: call again for others.
+
+        From the first call on, each connection gets one more reply. None is closed before the turns of the loop have
+        read all input that was queued at the first call, because a request in it is to be answered.
+        """
         if not self.is_stopping:
-            self.incoming.drain()
             self.is_stopping = True
+            self.incoming.when_read(self._note_all_read)
+        if not self._is_all_read:
+            return True
         if not self._unstopped:
             self.outgoing.flush()
             self._unstopped = self.everyone()
         return self.visit(self._unstopped, lambda connection: connection.stop())
+
+    def _note_all_read(self) -> None:
+        self._is_all_read = True
 
     def visit(self, left: list[Visited], visit: Callable[[Visited], None]) -> bool:
         """Remove connections from `left` and call `visit` with each, for `VISIT_SECONDS_MAX`. True: some are left."""

@@ -61,16 +61,24 @@ class TlsProtocol(asyncio.BufferedProtocol):
         self._transport = transport
         self._is_paused = False
         self._is_told = False
+        self._socket_transport = socket_transport
         self.get_buffer = tls.get_buffer  # type: ignore[method-assign]
         self.buffer_updated = tls.buffer_updated  # type: ignore[method-assign]
         self.connection_lost = tls.connection_lost  # type: ignore[method-assign]
 
     def eof_received(self) -> bool | None:
-        """The client has ended TCP but not TLS, which then writes nothing more: let the Connection answer first.
-        While it is busy, TLS is not told; in the end the Connection closes both.
+        """The client has ended TCP but not TLS, which then writes nothing more: let the Connection answer first, in its
+        turn, and close TLS. TLS is told then (`_end`).
         """
-        self._connection.eof_received()
+        self._connection.note_end_of_tcp(self._end)
         return self._tls.eof_received() if self._transport.is_closing() else True
+
+    def _end(self) -> None:
+        """The Connection has closed TLS: unless TLS still has something to send, close the socket, without waiting for
+        the client to end TLS, which it cannot do.
+        """
+        if not self._transport.get_write_buffer_size() and not self._tls.eof_received():
+            self._socket_transport.close()
 
     def pause_writing(self) -> None:
         """The client reads too slowly: report that to TLS and the Connection."""

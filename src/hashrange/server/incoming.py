@@ -12,7 +12,7 @@ that long already (a hundred take 50 to 150 ms). Measurements: docs/adr/0019-tur
 from collections import deque
 from collections.abc import Callable, Sequence, Sized
 from math import inf
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 
 from hashrange.wire.http import LARGE_BYTES, HttpRequest
 
@@ -75,6 +75,16 @@ Waiting = deque[tuple[AnsweredConnection, bytes | None]]
 """Connections, and the bytes of each that wait to be parsed; None: the end of what its client sends."""
 
 
+class _Mark:
+    """An entry of the queue that is no connection: when its turn comes, it calls a function."""
+
+    __slots__ = ("take",)
+
+    def __init__(self, take: Callable[[], None]) -> None:
+        """`take` is called in place of `AnsweredConnection.take`, and returns None as well."""
+        self.take = take
+
+
 class Incoming:
     """Queues of the received input of all connections, and of requests that wait."""
 
@@ -102,6 +112,8 @@ class Incoming:
         self._is_turning = False
         self._is_due = False
         """True while `turn` runs or is scheduled."""
+        self._last_ends_seconds: float | None = None
+        """Until when `answer_last` processes input in this turn; None: it has not been called in this turn."""
 
     def hold(self, loop: "asyncio.AbstractEventLoop") -> None:
         """From now on, process input at the end of each turn of `loop`."""
@@ -125,10 +137,82 @@ class Incoming:
         else:
             self._call_soon(self.turn)
 
-    def drain(self) -> None:
-        """Process all queued input now; does nothing if called while `turn` runs."""
-        while self._has_more() and not self._is_turning:
-            self.turn()
+    def when_read(self, callback: Callable[[], None]) -> None:
+        """Call `callback` once all input that waits for its first turn now has been parsed; now, if none waits.
+
+        Connections whose input waits elsewhere say so by `has_more`.
+        """
+        if self._waiting:
+            self._waiting.append((cast("AnsweredConnection", _Mark(callback)), b""))
+        else:
+            callback()
+
+    def answer_last(self, connection: AnsweredConnection) -> None:
+        """Process what is queued for `connection`, and for no other, because it can send nothing later.
+
+        All connections for which this is called in one turn of the loop have TURN_SECONDS_MAX together. What is left
+        then stays queued: the caller closes the connection, so that it is dropped.
+        """
+        if self._is_turning:
+            return
+        if self._last_ends_seconds is None:
+            self._last_ends_seconds = inf if self._call_soon is None else self._monotonic() + TURN_SECONDS_MAX
+            if self._call_soon is not None:
+                self._call_soon(self._end_last)
+        if self._monotonic() >= self._last_ends_seconds:
+            return
+        was_due = self._is_due
+        self._is_turning = self._is_due = True
+        own = self._take_from_queues(connection)
+        try:
+            while self._monotonic() < self._last_ends_seconds and self._go_on_with(connection, own):
+                pass
+        finally:
+            self._is_turning = False
+            self._is_due = was_due
+            self._waiting += [(connection, data) for data in own]
+            self._outgoing.flush()
+        if self._has_more() and not was_due:
+            self._is_due = True
+            if self._call_soon is None:
+                self.turn()
+            else:
+                self._call_soon(self.turn)
+
+    def _end_last(self) -> None:
+        """A new turn has begun: `answer_last` has time again."""
+        self._last_ends_seconds = None
+
+    def _take_from_queues(self, connection: AnsweredConnection) -> deque[bytes | None]:
+        """Remove the input of `connection` from the queues, and return it; answer its request in `_new` or `_dear`."""
+        waiting = self._waiting
+        own = deque(data for source, data in waiting if source is connection)
+        if own:
+            others = [one for one in waiting if one[0] is not connection]
+            waiting.clear()
+            waiting += others
+        for behind in (self._new, self._dear):
+            for one in [one for one in behind if one[0] is connection]:
+                behind.remove(one)
+                behind.append(one)
+        return own
+
+    def _go_on_with(self, connection: AnsweredConnection, own: deque[bytes | None]) -> bool:
+        """Process the next input in `own`, or the next of what has been queued for `connection` since.
+        False: there is none.
+        """
+        for behind in (self._new, self._dear):
+            if behind and behind[-1][0] is connection:
+                _, request = behind.pop()
+                self._handle([(request, connection.respond)])
+                return True
+        if self._waiting and self._waiting[-1][0] is connection:
+            own.append(self._waiting.pop()[1])
+        own.extend(self._long.pop(connection, ()))
+        if own:
+            self._read_group([(connection, own.popleft())])
+            return True
+        return False
 
     def turn(self) -> None:
         """Process queued input until none is left or, with a loop, for `TURN_SECONDS_MAX`; then write held replies."""

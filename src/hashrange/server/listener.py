@@ -270,7 +270,7 @@ class Server:
     def _count_clients(self) -> int:
         """How many clients are connected to the endpoint and the nodes of DAX, or about to be by a TLS handshake."""
         of_https = () if self.handshakes is None else self.handshakes.of_https
-        return len(self.connections.open) + len(self.connections.dax) + len(of_https)
+        return self.connections.count_held() + len(self.connections.dax) + len(of_https)
 
     def _url(self, scheme: str, port: int) -> str:
         """URL of a port of this server for clients on this machine; `scheme`: that without TLS."""
@@ -340,7 +340,9 @@ class Server:
         began_seconds = connections.monotonic()
         has_functions = self.service.features.loaded(FUNCTIONS) is not None
         workers = self.service.workers
-        while (connections.open or workers.has_calls) and connections.monotonic() < began_seconds + STOP_SECONDS_MAX:
+        while (
+            connections.count_held() or workers.has_calls
+        ) and connections.monotonic() < began_seconds + STOP_SECONDS_MAX:
             is_late = connections.monotonic() >= began_seconds + STOP_FUNCTIONS_SECONDS
             if has_functions and (is_late or not connections.open):
                 # Mappings end before their functions do, so that no batch counts as failed.
@@ -348,8 +350,7 @@ class Server:
                 has_functions = False
             await asyncio.sleep(STOP_LOOK_SECONDS)
             connections.stop()
-        for connection in connections.everyone():
-            connection.transport.abort()
+        await self._cut_off()
         await self.snapshots.release_all()
         await self.forks.end_all()
         if self.dax is not None:
@@ -358,6 +359,14 @@ class Server:
             await self.dax.close()
         if self._otlp is not None:
             await self._otlp.stop()
+
+    async def _cut_off(self) -> None:
+        """Abort all connections, and wait until what they hold is released."""
+        for connection in self.connections.everyone():
+            connection.transport.abort()
+        await asyncio.sleep(0)  # in this turn the loop reports them as lost
+        while self.connections.lost:  # noqa: ASYNC110 - polls a state that has no event
+            await asyncio.sleep(0)
 
     def take_apart(self) -> None:
         """Free the server and its service, which have ended, at once.

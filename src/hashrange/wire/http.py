@@ -146,8 +146,10 @@ class HttpRequest(msgspec.Struct, gc=False):
         """A reply with this body is sent later: call `on_left` if the client disconnects before.
         Returns the body's length; None if the client has disconnected.
         """
+        if self.is_abandoned:
+            return None
         self.on_abandoned = on_left
-        return None if self.is_abandoned else len(body)
+        return len(body)
 
     def head_without(self, unwanted: bytes, version: str) -> bytes:
         """The request's head as it may have been sent in this version of HTTP,

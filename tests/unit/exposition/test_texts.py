@@ -76,6 +76,16 @@ def test_scrapes_that_come_while_a_text_is_made_share_the_next_one(world: World)
     assert world.most_in_work == 1
 
 
+def test_a_text_that_many_wait_for_is_sent_in_several_turns(world: World) -> None:
+    scrapes = [world.scrape() for _ in range(30)]
+    sent = 0
+    while world.loop.due:
+        world.loop.turn()
+        before, sent = sent, sum(len(replies) for _, replies in scrapes)
+        assert sent - before <= 2
+    assert sent == 30
+
+
 def test_a_later_scrape_gets_what_has_happened_before_it(world: World) -> None:
     world.scrape()
     _, replies = world.scrape()

@@ -274,6 +274,32 @@ def test_a_reply_that_is_not_begun_when_tcp_ends_is_sent(
     play(scenario, **FILES)
 
 
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_who_has_ended_tcp_is_closed_once_all_is_answered(
+    play: Callable[..., None], monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    """Such a client cannot end TLS any more: the server does not wait for that."""
+    monkeypatch.setattr(handshakes, "TLS_END_SECONDS_MAX", 1000.0)
+
+    async def scenario(server: Server, store: StubStore, port: int) -> None:
+        front = FrontEnd()
+        other: Any = Connection(front.connections)  # so that the client is not the only one, who is answered at once
+        server.connections.open.add(other)
+        client = Client()
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(client.hello())
+        writer.write(await client.answer(reader))
+        await until(lambda: len(server.connections.open) == 2)
+        writer.write(client.encrypt(request_bytes() * count) if count else b"")
+        writer.write_eof()
+        assert (await client.read(reader)).count(b"HTTP/1.1 200 OK") == count
+        await until(lambda: server.connections.count_held() == 1)
+        server.connections.open.remove(other)
+        await close(writer)
+
+    play(scenario, **FILES)
+
+
 def test_what_a_client_leaves_unread_is_counted_and_sent_when_it_reads_on(play: Callable[..., None]) -> None:
     count = 400
 

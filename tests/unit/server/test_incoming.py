@@ -140,15 +140,6 @@ def test_what_came_before_the_end_is_answered_though_an_earlier_reply_comes_firs
     assert transport.is_closed
 
 
-def test_under_tls_what_came_before_the_end_of_the_input_is_answered_at_once(front: FrontEnd) -> None:
-    front.connect()
-    connection, transport = front.connect()
-    transport.can_write_eof = lambda: False  # type: ignore[method-assign]
-    connection.data_received(front.request() * 200)
-    assert connection.eof_received() is False
-    assert [answer.status for answer in replies(transport.written)] == [200] * 200
-
-
 SIMPLE = b"GET / HTTP/1.1\r\n\r\n"
 UPGRADE = b"GET / HTTP/1.1\r\nConnection: upgrade\r\nUpgrade: h2c\r\n\r\n"
 

@@ -173,6 +173,10 @@ class DaxConnection(DaxAnswer, asyncio.Protocol):
         if self._transport is not None:
             self._transport.close()
 
+    def note_end_of_tcp(self, _end_tls: Callable[[], None]) -> None:
+        """The client has ended TCP, but not TLS: close the connection."""
+        self.eof_received()
+
     def pause_writing(self) -> None:
         """Called by the loop when the client reads too slowly."""
         self._is_writing_held = True

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from hashrange.errors import Abandoned
+from hashrange.items.steps import look
 from hashrange.messages.http import METRICS_NOT_AWAITED
 from hashrange.server.exposition.server_state import Viewer
 from hashrange.server.incoming import Respond
@@ -85,6 +86,7 @@ class Texts:
             reply = self._reply(scrapes)
             for _, respond in scrapes.waiting:
                 respond(*reply)
+                look()  # thousands may have waited
         finally:
             self._is_making = bool(self._next)
         if self._is_making:
