@@ -74,7 +74,7 @@ def stored(world: World) -> dict[str, Any]:
 
 
 def passed(world: World) -> Key:
-    return world.embedded.row_copies.copies()[OWNER].passed
+    return world.embedded.row_copies.copy_of(OWNER).passed
 
 
 def test_its_data_files_hold_nothing_else(world: World) -> None:
