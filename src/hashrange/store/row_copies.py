@@ -98,8 +98,8 @@ class RowCopies(Protocol):
         others.
         """
 
-    def kept(self) -> Mapping[str, SourceId]:
-        """Owner → source of the rows that are kept for it."""
+    def kept(self) -> dict[str, SourceId]:
+        """Owner → source of the rows that are kept for it; the owner that has begun to keep rows last is the last."""
 
     def users(self, source_id: SourceId) -> Collection[str]:
         """Owners for whom these rows are kept, or whose copies in progress read them."""

@@ -95,7 +95,7 @@ class EmbeddedRowCopies:
         """Implements `RowCopies.begun_after`."""
         return self._staged.begun_after(number)
 
-    def kept(self) -> Mapping[str, SourceId]:
+    def kept(self) -> dict[str, SourceId]:
         """Implements `RowCopies.kept`."""
         return self._staged.kept
 
