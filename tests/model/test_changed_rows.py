@@ -52,7 +52,9 @@ class Walk(TableWalk):
             return
         owner = self.chance.choice(list(self.copies))
         copies = self.world.embedded.row_copies
-        part = drive(copies.read_changes(owner, copies.copies()[owner].passed, 150))
+        begun = copies.copy_of(owner)
+        assert begun is not None
+        part = drive(copies.read_changes(owner, begun.passed, 150))
         for row in part.rows:
             old, new = [None if one is None else decoded_row(one) for one in (row.old, row.new)]
             if old is not None or new is not None:

@@ -219,7 +219,9 @@ class Walk(TableWalk):
     def kill(self) -> None:
         for copy in self.copies:
             if copy.target == "reader":  # what was read is gone with the reader; what was passed is with it
-                passed = self.world.embedded.row_copies.copies()[copy.owner].passed
+                begun = self.world.embedded.row_copies.copy_of(copy.owner)
+                assert begun is not None
+                passed = begun.passed
                 copy.read_up_to = passed
             self.uncounted[copy.owner] = SLICES_COUNTED_MAX
         self.check_as_killed()

@@ -1,19 +1,20 @@
 """Which rows are moved next? Those of the backups and restores that are in progress, one slice of each in turn.
 
-What is in progress is known from the store's copies, whose owners are the names of documents: the job needs no memory
-of earlier slices. Once for each content of the store it first settles what a kill has left.
+What is in progress is known from the store's copies, whose owners are the names of documents. The job remembers of a
+content of the store whose turn it is (`turns.py`) and what expires next (`expiries.py`); it first settles what a kill
+has left.
 """
 
 from collections.abc import Callable
 
+from hashrange.backups.expiries import Expiries
 from hashrange.backups.settling import end_copy, settle_backups
+from hashrange.backups.turns import Turns
 from hashrange.clock import Clock
 from hashrange.jobs.job import AT_ONCE
-from hashrange.limits import SYSTEM_BACKUP_SECONDS
 from hashrange.operations.backups.kept_backups import (
     BACKUP_PREFIX,
     RESTORE_PREFIX,
-    SYSTEM_SUFFIX,
     backups_of,
     restores_of,
 )
@@ -30,10 +31,7 @@ class RowCopying:
         self._copies = store.row_copies
         self._settled_generation: int | None = None
         """Generation of the content in which everything has been settled."""
-        self._last = ""
-        """The owner whose rows were moved last."""
-        self._waiting: dict[str, float] = {}
-        """Owner → until when it waits, in service time, although all of its rows have been moved."""
+        self._turns, self._expiries = Turns(self._copies), Expiries(self._copies)
 
     async def run_slice(self) -> float | None:
         """Move the next rows. Raises StorageError and RecordsChanged."""
@@ -41,29 +39,17 @@ class RowCopying:
         if self._settled_generation != generation:
             await settle_backups(self._store, self._scope_of)
             self._settled_generation = generation
-            self._waiting.clear()
-        owner = self._next_owner()
-        if owner is None and not self._waiting and self._has_stuck_restore():
+            self._turns, self._expiries = Turns(self._copies), Expiries(self._copies)
+        turns = self._turns
+        owner = turns.next_owner(self._clock.service_time())
+        if owner is None and turns.due_seconds is None and self._has_stuck_restore():
             await settle_backups(self._store, self._scope_of)
-            owner = self._next_owner()
+            owner = turns.next_owner(self._clock.service_time())
         if owner is None:
             return await self._expire()
-        self._last = owner
         if seconds := await self._move(owner):
-            self._waiting[owner] = self._clock.service_time() + seconds
+            turns.wait(owner, self._clock.service_time() + seconds)
         return AT_ONCE
-
-    def _next_owner(self) -> str | None:
-        """The owner behind the last one, or else the first one; None if nothing is in progress."""
-        attended, now_seconds, copies = self._copies.attended, self._clock.service_time(), self._copies.copies()
-        self._waiting = {one: due for one, due in self._waiting.items() if due > now_seconds and one in copies}
-        owners = sorted(
-            one
-            for one in copies
-            if one.startswith((BACKUP_PREFIX, RESTORE_PREFIX)) and one not in attended and one not in self._waiting
-        )
-        behind = [one for one in owners if one > self._last]
-        return next(iter(behind or owners), None)
 
     def _has_stuck_restore(self) -> bool:
         """True if there is a restore without a copy, because a commit of its operation has failed."""
@@ -97,19 +83,19 @@ class RowCopying:
         waited long enough.
         """
         now_seconds = self._clock.service_time()
-        dues = list(self._waiting.values())
-        for owner in list(self._copies.kept()):
-            if not owner.startswith(BACKUP_PREFIX) or not owner.endswith(SYSTEM_SUFFIX):
-                continue
-            account, region, backup_id = owner.removeprefix(BACKUP_PREFIX).split("/")
-            due_seconds = int(backup_id.partition("-")[0]) / 1000 + SYSTEM_BACKUP_SECONDS
-            if due_seconds > now_seconds or owner in self._copies.attended:
-                dues.append(due_seconds)
-                continue
-            backup = backups_of(self._store.documents).get(account, region, backup_id)
-            if backup is not None:
-                await remove_backup(self._scope_of(account, region), backup)
-            else:
-                await end_copy(self._store, owner)
-            return AT_ONCE
+        dues = [] if self._turns.due_seconds is None else [self._turns.due_seconds]
+        if (expiry := self._expiries.next_expiry()) is not None:
+            due_seconds, owner = expiry
+            if due_seconds <= now_seconds and owner not in self._copies.attended:
+                await self._remove(owner)
+                return AT_ONCE
+            dues.append(due_seconds)
         return max(0.001, min(dues) - now_seconds) if dues else None
+
+    async def _remove(self, owner: str) -> None:
+        account, region, backup_id = owner.removeprefix(BACKUP_PREFIX).split("/")
+        backup = backups_of(self._store.documents).get(account, region, backup_id)
+        if backup is not None:
+            await remove_backup(self._scope_of(account, region), backup)
+        else:
+            await end_copy(self._store, owner)

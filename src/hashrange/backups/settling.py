@@ -50,7 +50,7 @@ async def settle_backups(store: WholeStore, scope_of: Callable[[str, str], Scope
         still = restores.get(*restore.path)
         if still is not None and still.owner not in attended:
             await _settle_restore(scope_of(still.account, still.region), still)
-    for owner in {*store.row_copies.copies(), *store.row_copies.kept()}:
+    for owner in {*store.row_copies.owners(), *store.row_copies.kept()}:
         look()
         is_ours = owner.startswith((BACKUP_PREFIX, RESTORE_PREFIX))
         if is_ours and owner not in attended and store.documents.get(owner) is None:
@@ -91,7 +91,7 @@ async def _settle_restore(scope: Scope, restore: Restore) -> None:
     if table is None:
         await scope.row_copies.end(restore.owner)
         await forget_restore(scope, restore)
-    elif restore.owner not in scope.row_copies.copies() and not await _begin_again(scope, restore):
+    elif scope.row_copies.copy_of(restore.owner) is None and not await _begin_again(scope, restore):
         _log.warning(LOG_RESTORE_ENDED, restore.table_name, restore.account, restore.region)
         await scope.store.catalog.delete(table.schema)
         await forget_restore(scope, restore)

@@ -26,6 +26,8 @@ NO_ITEMS: Mapping[Key, Item] = {}
 class RowCopy(msgspec.Struct, frozen=True):
     """A copy in progress."""
 
+    number: int
+    """Which of all copies it is: a copy that begins later has a higher number."""
     source_id: SourceId
     """Whose rows are copied: a table's, or kept ones."""
     at_seconds: float
@@ -85,11 +87,22 @@ class Moved(NamedTuple):
 class RowCopies(Protocol):
     """The copies and kept rows of a store. Methods that write raise StorageError."""
 
-    def copies(self) -> Mapping[str, RowCopy]:
-        """Owner → copy in progress."""
+    def owners(self) -> Collection[str]:
+        """Owners of all copies in progress, as they are at any time; takes the same time however many there are."""
 
-    def kept(self) -> Mapping[str, SourceId]:
-        """Owner → source of the rows that are kept for it."""
+    def copy_of(self, owner: str) -> RowCopy | None:
+        """The copy in progress of an owner; None if there is none."""
+
+    def begun_after(self, number: int) -> Sequence[tuple[int, str]]:
+        """Number and owner of each copy in progress that has a higher number than this, the lowest first; looks at no
+        others.
+        """
+
+    def kept(self) -> dict[str, SourceId]:
+        """Owner → source of the rows that are kept for it; the owner that has begun to keep rows last is the last."""
+
+    def users(self, source_id: SourceId) -> Collection[str]:
+        """Owners for whom these rows are kept, or whose copies in progress read them."""
 
     @property
     def attended(self) -> AbstractSet[str]:

@@ -62,7 +62,7 @@ async def end_other_copies(shop: Workshop, paths: list[str]) -> None:
     """End the copies of rows of exports that are in progress no more. `paths`: of those that are."""
     copies = shop.store.row_copies
     wanted = {f"{EXPORT_PREFIX}{path}" for path in paths}
-    for owner in list(copies.copies()):
+    for owner in list(copies.owners()):
         if owner.startswith(EXPORT_PREFIX) and owner not in wanted:
             await copies.end(owner)
 
@@ -111,7 +111,7 @@ class ExportWork:
     async def _prepare(self) -> None:
         """Begin the copy of the table's rows unless the operation has. Raises TransferFailed."""
         record = self._record
-        if record.owner not in self._copies.copies() and not await self._begin_copy():
+        if self._copies.copy_of(record.owner) is None and not await self._begin_copy():
             raise TransferFailed("TableNotFound", TABLE_DELETED)
         wanted = whole_filter(self._shop.store.documents, record)
         if wanted is not None:

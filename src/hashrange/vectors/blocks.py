@@ -33,6 +33,8 @@ _KEYS_TOGETHER_MAX = 16_384
 _DICTIONARIES = 64
 _KEY_EXTRA_BYTES = 140
 """Memory that an entry takes besides the bytes of its key: the object, its number, slots of dictionary and list."""
+_BLOCK_EXTRA_BYTES = 1_200
+"""Memory of a block besides its places."""
 _PLACE_EXTRA_BYTES = 12
 """Memory of a place of a block besides its floats: the vector's length and the entry's size."""
 
@@ -63,10 +65,10 @@ class VectorBlock:
         self.free: list[int] = []
         """Places that are free again, if the block is that of a cell."""
 
-    @staticmethod
-    def place_bytes(dimensions: int, sketch_columns: int) -> int:
-        """Memory of a place without that of key and row."""
-        return 4 * (dimensions + sketch_columns) + _PLACE_EXTRA_BYTES
+    @property
+    def memory_bytes(self) -> int:
+        """Memory of the block without that of keys and rows."""
+        return self.floats.nbytes + self.sketches.nbytes + _BLOCK_EXTRA_BYTES + len(self.lengths) * _PLACE_EXTRA_BYTES
 
     @property
     def is_full(self) -> bool:

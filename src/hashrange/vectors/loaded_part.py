@@ -38,8 +38,6 @@ MOVED_ENTRIES_MIN = 512
 _TESTED_KEPT_MAX = 65_536
 _LEFT_BYTES_MIN = 65_536
 """Rows that no entry has any more are kept up to this many bytes, or up to a quarter of those of all entries."""
-_BLOCK_EXTRA_BYTES = 1_200
-"""Memory of a block besides its places."""
 _SLOTS = 65_536
 """More than the places of a block; an entry's slot is the number of its block, and its place there."""
 
@@ -58,6 +56,8 @@ class LoadedPart:
         """How many blocks there have been."""
         self._places_count = 0
         """Places of all blocks."""
+        self._blocks_bytes = 0
+        """Memory of all blocks, of which those of cells have sketches."""
         self._rest = [self._new_block()]
         """Blocks without a cell; new entries come into the last one."""
         self._moving: deque[VectorBlock] = deque()
@@ -88,10 +88,8 @@ class LoadedPart:
     @property
     def memory_bytes(self) -> int:
         """Memory of the part, without some 100 KB."""
-        places = self._places_count * VectorBlock.place_bytes(self._dimensions, self._sketch_columns)
         cells = 0 if self._cells is None else self._cells.memory_bytes
-        blocks = len(self._blocks) * _BLOCK_EXTRA_BYTES
-        return places + cells + blocks + self._places.memory_bytes + self._tested_bytes
+        return self._blocks_bytes + cells + self._places.memory_bytes + self._tested_bytes
 
     @property
     def is_sparse(self) -> bool:
@@ -166,7 +164,7 @@ class LoadedPart:
             raise ValueError("the vectors are those of another index")
         self._blocks.clear()
         self._rest.clear()
-        self._places_count = 0
+        self._places_count = self._blocks_bytes = 0
         if head.cells:
             centroids = Centroids(self._distance, _rows_of(head.centers, head.dimensions))
             axes = SketchAxes(self._distance, _rows_of(head.axes, head.dimensions)) if head.axes else None
@@ -184,8 +182,7 @@ class LoadedPart:
         """Add the entries of a block; none may be there yet. 0.7 µs each."""
         self._blocks_count += 1
         block.number = self._blocks_count
-        self._blocks[block.number] = block
-        self._places_count += len(block.lengths)
+        self._hold(block)
         if block.cell is None:
             self._rest.append(block)
         else:
@@ -221,9 +218,13 @@ class LoadedPart:
         self._blocks_count += 1
         columns = 0 if cell is None else self._sketch_columns
         block = VectorBlock(self._blocks_count, self._dimensions, cell, columns)
+        self._hold(block)
+        return block
+
+    def _hold(self, block: VectorBlock) -> None:
         self._blocks[block.number] = block
         self._places_count += len(block.lengths)
-        return block
+        self._blocks_bytes += block.memory_bytes
 
     @property
     def _sketch_columns(self) -> int:
@@ -238,9 +239,12 @@ class LoadedPart:
         return self._blocks[number], place
 
     def _add_place(self, block: VectorBlock) -> int:
-        former = len(block.lengths)
+        if len(block.keys) < len(block.lengths):
+            return block.add_place()
+        self._places_count -= len(block.lengths)
+        self._blocks_bytes -= block.memory_bytes
         place = block.add_place()
-        self._places_count += len(block.lengths) - former
+        self._hold(block)
         return place
 
     def _new_place(self) -> tuple[VectorBlock, int]:
@@ -354,6 +358,7 @@ class LoadedPart:
         if end == len(block.keys):
             del self._blocks[self._moving.popleft().number]
             self._places_count -= len(block.lengths)
+            self._blocks_bytes -= block.memory_bytes
             self._moved_places = 0
             if not self._moving:
                 cells.filled()

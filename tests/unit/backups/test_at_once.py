@@ -97,7 +97,7 @@ def test_everything_is_whole(seed: int, store: str, monkeypatch: pytest.MonkeyPa
             wait_until(partial(is_available, client, arn))
             client.restore_table_from_backup(TargetTableName=f"again-{number}", BackupArn=arn)
             assert count_of(client, f"again-{number}") == ITEMS
-        wait_until(lambda: not running.service.store.row_copies.copies())
+        wait_until(lambda: not running.service.store.row_copies.owners())
         names = [name for name, _ in running.service.store.documents.below("")]
         assert {name for name in names if not name.startswith("metric")} == set(running.service.store.row_copies.kept())
     finally:

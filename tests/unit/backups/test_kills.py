@@ -90,7 +90,7 @@ def require_settled(world: World) -> None:
     world.clock.advance(DELAY_SECONDS)
     world.copy()
     store = world.store
-    assert dict(store.row_copies.copies()) == {}
+    assert list(store.row_copies.owners()) == []
     names = {name for name, _ in store.documents.below("")}
     assert {name for name in names if name.startswith(RESTORE_PREFIX)} == set()
     assert {name for name in names if name.startswith(BACKUP_PREFIX)} == set(store.row_copies.kept())
@@ -169,7 +169,7 @@ def test_a_restore_ends_if_its_moment_is_gone_before_its_copy_has_begun(
     world = opened(tmp_path / "data", 0.0)
     assert killed_behind(world, monkeypatch, 2, lambda: restore_to_past(world))
     assert "target" in world.request("ListTables")["TableNames"]
-    assert not world.store.row_copies.copies()
+    assert not world.store.row_copies.owners()
     lets_go(world)
     require_settled(world)
     assert "target" not in world.request("ListTables")["TableNames"]
@@ -188,7 +188,7 @@ def test_a_damaged_record_holds_up_no_other(
     world.restart()
     world.copy()
     assert len([message for message in caplog.messages if "cannot be read" in message]) == 2
-    assert dict(world.store.row_copies.copies()) == {}
+    assert list(world.store.row_copies.owners()) == []
     drive(world.store.documents.write(dict.fromkeys(damaged)))
     require_restorable(world)
     assert world.close() == []

@@ -161,7 +161,7 @@ def test_several_backups_are_made_in_turn(world: World) -> None:
     arns = [world.ask("CreateBackup", BackupName="many")["BackupDetails"]["BackupArn"] for _ in range(3)]
     seen = []
     while drive(world.copying.run_slice()) == AT_ONCE:
-        seen.append(world.copying._last)
+        seen.append(world.copying._turns._last)
     assert len(set(seen[:3])) == 3
     assert backups(world) == arns
 
@@ -182,7 +182,7 @@ def test_many_backups_are_settled_in_pieces(world: World) -> None:
 def test_what_an_operation_sees_to_is_left_alone(world: World) -> None:
     """An operation may wait for a stalled engine between its commits, and the job runs meanwhile."""
     arn = world.ask("CreateBackup", BackupName="one")["BackupDetails"]["BackupArn"]
-    (owner,) = world.store.row_copies.copies()
+    (owner,) = world.store.row_copies.owners()
     with world.store.row_copies.attending(owner):
         assert drive(world.copying.run_slice()) is None
     assert drive(world.copying.run_slice()) == AT_ONCE

@@ -154,7 +154,7 @@ def test_an_export_fails_with_what_s3_says(
     database.faults.use(fault)
     told = exported(database, prefix)
     assert (told["ExportStatus"], told["FailureCode"], told["FailureMessage"]) == ("FAILED", code, message)
-    assert not database._process.service.store.row_copies.copies()
+    assert not database._process.service.store.row_copies.owners()
     assert not [path for path in files_in(folder, prefix) if path.name == SUMMARY]
     wait_until(lambda: not list((folder / ".hashrange" / "receiving").iterdir()))
     again = exported(database, prefix) if fault.count else None

@@ -209,7 +209,9 @@ def test_records_behind_those_that_a_copy_is_to_undo_may_stay_in_the_log_of_a_de
     copies = world.embedded.row_copies
     assert drive(copies.begin("owner", table.schema, moment))
     drive(copies.read("owner", Key(b""), 1))
-    assert not copies.copies()["owner"].is_ready
+    begun = copies.copy_of("owner")
+    assert begun is not None
+    assert not begun.is_ready
     world.put(3, n={"N": "-2"})
     assert drive(world.embedded.catalog.delete(table.schema))
     while drive(world.recovery_job.run_slice()) is not None:

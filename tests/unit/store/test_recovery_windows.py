@@ -118,7 +118,9 @@ def test_beyond_the_limit_the_oldest_changes_go_and_the_log_tells(
     table = world.embedded.catalog.find(world.scope.account, world.scope.region, TABLE)
     assert table is not None
     assert drive(copy.begin("copy", table.schema, earliest)) is not None
-    while not (part := drive(copy.read("copy", copy.copies()["copy"].passed, 10**6))).rows:
+    in_progress = copy.copy_of("copy")
+    assert in_progress is not None
+    while not (part := drive(copy.read("copy", in_progress.passed, 10**6))).rows:
         pass
     assert len(part.rows) == len({item(number)["id"]["S"] for number in range(3)})
     drive(copy.end("copy"))
@@ -197,7 +199,9 @@ def test_a_copy_that_is_begun_twice_has_its_first_moment(tmp_path: Path) -> None
     assert drive(copies.begin("copy", table.schema)) is not None
     world.put(5)
     assert drive(copies.begin("copy", table.schema)) is not None
-    part = drive(copies.read("copy", copies.copies()["copy"].passed, 10**6))
+    begun = copies.copy_of("copy")
+    assert begun is not None
+    part = drive(copies.read("copy", begun.passed, 10**6))
     assert (len(part.rows), part.is_last) == (3, True)
     drive(copies.end("copy"))
     assert world.close() == []

@@ -74,7 +74,9 @@ def stored(world: World) -> dict[str, Any]:
 
 
 def passed(world: World) -> Key:
-    return world.embedded.row_copies.copies()[OWNER].passed
+    begun = world.embedded.row_copies.copy_of(OWNER)
+    assert begun is not None
+    return begun.passed
 
 
 def test_its_data_files_hold_nothing_else(world: World) -> None:

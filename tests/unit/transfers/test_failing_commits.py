@@ -132,7 +132,7 @@ def items_of(client: Any, name: str) -> dict[str, Any]:
 def require_nothing_half_made(database: Database, client: Any) -> None:
     """No copy of rows and no table is left that nobody asks for."""
     store = database._process.service.store
-    wait_until(lambda: not store.row_copies.copies() and not store.catalog.importing())
+    wait_until(lambda: not store.row_copies.owners() and not store.catalog.importing())
 
 
 def objects_in(folder: Path) -> MemoryObjects:

@@ -179,7 +179,7 @@ def test_a_reset_in_the_middle_ends_all(database: Database, objects: MemoryObjec
     wait_until(lambda: objects.held == 2)
     database.reset()
     store = database._process.service.store
-    wait_until(lambda: not store.catalog.importing() and not store.row_copies.copies())
+    wait_until(lambda: not store.catalog.importing() and not store.row_copies.owners())
     assert client.list_exports()["ExportSummaries"] == client.list_imports()["ImportSummaryList"] == []
     objects.release()
     create(client)

@@ -74,6 +74,6 @@ def test_the_end_of_a_server_closes_its_endpoint(monkeypatch: pytest.MonkeyPatch
         create(database.client())
         switch_on(database)
         database.client().export_table_to_point_in_time(TableArn=ARN, S3Bucket=BUCKET)
-        wait_until(lambda: "export" in str(database._process.service.store.row_copies.copies()))
+        wait_until(lambda: "export" in str(database._process.service.store.row_copies.owners()))
         assert not closed
     assert len(closed) == 1

@@ -273,6 +273,25 @@ def test_the_memory_of_sketches_is_counted(monkeypatch: pytest.MonkeyPatch) -> N
     assert all(larger - smaller > 1_500 * 32 * 4 for larger, smaller in pairwise(sizes))
 
 
+def test_sketches_are_counted_as_entries_get_them() -> None:
+    """When a part of 200,000 vectors got cells, its memory was counted with 52 MB more in one step."""
+    vectors = latent(1, 1_500)
+    part = LoadedPart("COSINE", vectors.shape[1], 1_500)
+    for number, vector in enumerate(vectors):
+        part.put(b"%d" % number, vector.astype("<f4").tobytes(), 10)
+    while not part.is_divided:
+        before_bytes = part.memory_bytes
+        part.tend()
+    assert part._cells is not None
+    assert part._cells.axes is not None
+    assert part.memory_bytes == before_bytes + part._cells.memory_bytes
+    while part.is_untended:
+        part.tend()
+        assert part._blocks_bytes == sum(block.memory_bytes for block in part._blocks.values())
+    held = [array.nbytes for block in part._blocks.values() for array in (block.floats, block.sketches)]
+    assert sum(held) < part._blocks_bytes < sum(held) * 1.1
+
+
 def test_a_step_of_the_training_of_axes_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
     """No step multiplies many vectors."""
     rows: list[int] = []

@@ -60,8 +60,8 @@ async def make_available(scope: Scope, backup: Backup) -> None:
 
 async def give_up_backups(scope: Scope, table: Table) -> None:
     """Remove the backup of a table that is being deleted, whose recovery is turned off."""
-    for owner, source_id in list(scope.row_copies.kept().items()):
-        if source_id == table.source_id and owner.startswith(BACKUP_PREFIX) and owner.endswith(SYSTEM_SUFFIX):
+    for owner in list(scope.row_copies.users(table.source_id)):
+        if owner.startswith(BACKUP_PREFIX) and owner.endswith(SYSTEM_SUFFIX):
             backup = backups_of(scope.documents).get(*owner.removeprefix(BACKUP_PREFIX).split("/"))
             if backup is not None:
                 await remove_backup(scope, backup)

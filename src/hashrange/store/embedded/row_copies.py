@@ -79,16 +79,29 @@ class EmbeddedRowCopies:
 
     # --- what there is ----------------------------------------------------------------------------
 
-    def copies(self) -> Mapping[str, RowCopy]:
-        """Implements `RowCopies.copies`."""
-        return {
-            one.owner: RowCopy(SourceId(one.source_id), one.at_seconds, one.is_ready, Key(one.passed))
-            for one in self._staged.by_number.values()
-        }
+    def owners(self) -> Collection[str]:
+        """Implements `RowCopies.owners`."""
+        return self._staged.by_owner.keys()
 
-    def kept(self) -> Mapping[str, SourceId]:
+    def copy_of(self, owner: str) -> RowCopy | None:
+        """Implements `RowCopies.copy_of`."""
+        number = self._staged.by_owner.get(owner)
+        if number is None:
+            return None
+        one = self._staged.by_number[number]
+        return RowCopy(number, SourceId(one.source_id), one.at_seconds, one.is_ready, Key(one.passed))
+
+    def begun_after(self, number: int) -> Sequence[tuple[int, str]]:
+        """Implements `RowCopies.begun_after`."""
+        return self._staged.begun_after(number)
+
+    def kept(self) -> dict[str, SourceId]:
         """Implements `RowCopies.kept`."""
         return self._staged.kept
+
+    def users(self, source_id: SourceId) -> Collection[str]:
+        """Implements `RowCopies.users`."""
+        return self._staged.users(source_id)
 
     def kept_statistics(self, source_id: SourceId) -> Statistics:
         """Implements `RowCopies.kept_statistics`."""
@@ -145,8 +158,7 @@ class EmbeddedRowCopies:
     def _put_new(self, draft: Draft, copy: StoredCopy) -> None:
         if copy.owner in self._staged.by_owner:
             return  # a job has begun it, while the engine kept its operation waiting
-        number = max(self._staged.by_number, default=0) + 1
-        self._put(draft, number, copy)
+        self._put(draft, self._staged.last_number + 1, copy)
 
     def _put(self, draft: Draft, number: int, copy: StoredCopy) -> None:
         draft.batch.put(layout.COPY_PREFIX + layout.encode_short(number), encode_copy(copy))
@@ -451,7 +463,7 @@ class EmbeddedRowCopies:
                 return None
             source_id = opened.source_id
         draft.batch.put(layout.kept_key(table_id_of(source_id), owner), b"")
-        draft.afterwards.append(lambda: self._staged.kept.update({owner: source_id}))
+        draft.afterwards.append(lambda: self._staged.keep(owner, source_id))
         return source_id
 
     async def drop(self, owner: str) -> None:
@@ -464,7 +476,7 @@ class EmbeddedRowCopies:
         if source_id is None:
             return
         draft.batch.delete(layout.kept_key(table_id_of(source_id), owner))
-        draft.afterwards.append(lambda: self._staged.kept.pop(owner))
+        draft.afterwards.append(lambda: self._staged.keep_no_longer(owner))
         if self._opened.find(table_id_of(source_id)) is None:
             self._delete_unneeded(draft, source_id, owner)
 

@@ -4,9 +4,10 @@ A copy is stored at its begin, and then from time to time (`StoredCopy`). Betwee
 into its target tell how far it is. Why: docs/adr/0071-row-copies.md.
 """
 
-from collections import defaultdict
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Sequence
 from contextlib import closing
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 import msgspec
@@ -57,15 +58,16 @@ encode_copy = msgspec.msgpack.Encoder().encode
 decode_copy = layout.row_decoder(msgspec.msgpack.Decoder(StoredCopy).decode, "a copy in progress")
 
 
-class StoredCopies(NamedTuple):
-    """The copies in progress of an engine, and its kept rows."""
+class CopiesRead(NamedTuple):
+    """The copies in progress of an engine, and its kept rows, as `StagedRows` holds them."""
 
     by_number: dict[int, StoredCopy]
     """With the key that each has passed according to its target."""
+    by_owner: dict[str, int]
+    by_table: dict[int, dict[int, bytes]]
     uncounted: dict[int, Key]
-    """As `StagedRows.uncounted`."""
     kept: dict[str, SourceId]
-    """Owner → whose rows are kept for it."""
+    users: dict[bytes, Counter[str]]
 
 
 class StagedRows(Participant):
@@ -74,6 +76,9 @@ class StagedRows(Participant):
     def __init__(self, terms: Terms) -> None:
         self._streams = terms.streams
         self.by_number: dict[int, StoredCopy] = {}
+        """The copies, the one with the lowest number first."""
+        self.last_number = 0
+        """The highest number that a copy has had; no other copy gets it."""
         self.by_owner: dict[str, int] = {}
         self.unstored: dict[int, int] = {}
         """Number of a copy → slices by which it has come further since it was stored; missing: by none."""
@@ -85,6 +90,8 @@ class StagedRows(Participant):
         """Numbers of copies that have been stored, and have moved no rows since: the memtable holds other rows."""
         self.kept: dict[str, SourceId] = {}
         """Owner → whose rows are kept for it."""
+        self._users: dict[bytes, Counter[str]] = {}
+        """Source id → owner for whom its rows are kept or copied, and whether both are."""
         self._by_table: dict[int, dict[int, bytes]] = {}
         """Table id → number of each copy of its rows → the key that it has passed."""
         self._found: defaultdict[int, set[Key]] = defaultdict(set)
@@ -92,32 +99,43 @@ class StagedRows(Participant):
         until it ends: they need not be looked for again.
         """
 
-    def read(self, engine: Engine, tables: Sequence[Table]) -> StoredCopies:
+    def read(self, engine: Engine, tables: Sequence[Table]) -> CopiesRead:
         """Read the copies, and whose rows are kept."""
-        copies, kept = StoredCopies({}, {}, {}), layout.KEPT_PREFIX
+        copies, kept = CopiesRead({}, {}, {}, {}, {}, {}), layout.KEPT_PREFIX
         for engine_key, row in scan_prefix(engine, layout.COPY_PREFIX):
             number, copy = int.from_bytes(engine_key[len(layout.COPY_PREFIX) :], "big"), decode_copy(row)
             last = _last_key(engine, copy.target) if copy.target else b""
             if last > copy.passed:
                 copies.uncounted[number] = Key(copy.passed)
                 copy = msgspec.structs.replace(copy, passed=last)
-            copies.by_number[number] = copy
+            copies.by_number[number], copies.by_owner[copy.owner] = copy, number
+            if not copy.is_of_changes:
+                copies.by_table.setdefault(table_id_of(copy.source_id), {})[number] = copy.passed
+            _use(copies.users, copy.source_id, copy.owner)
         for engine_key, _ in scan_prefix(engine, kept):
             place = engine_key[len(kept) :]
-            copies.kept[place[4:].decode()] = make_source_id(int.from_bytes(place[:4], "big"))
+            owner, source_id = place[4:].decode(), make_source_id(int.from_bytes(place[:4], "big"))
+            copies.kept[owner] = source_id
+            _use(copies.users, source_id, owner)
         return copies
 
-    def load(self, engine: Engine, stored: StoredCopies) -> None:
-        """Take over the copies, of which few are in progress, and whose rows are kept."""
-        self.by_number, self.by_owner, self.kept, self._by_table = {}, {}, stored.kept, {}
-        self.unstored, self.uncounted, self.mixed = {}, stored.uncounted, set()
+    def load(self, engine: Engine, stored: CopiesRead) -> None:
+        """Take over the copies, and whose rows are kept."""
+        self.by_number, self.by_owner, self._by_table, self.uncounted, self.kept, self._users = stored
+        self.last_number = max(self.last_number, next(reversed(self.by_number), 0))
+        self.unstored, self.mixed = {}, set()
         self._found.clear()
-        for number, copy in stored.by_number.items():
-            self.see(number, copy)
+        for number, copy in self.by_number.items():
+            self._hold(number, copy)
 
     def content(self) -> Sequence[dict[Any, Any]]:
-        """Whose rows are kept."""
-        return (self.kept,)
+        """The copies, and whose rows are kept."""
+        return self.by_number, self.by_owner, self.kept, self._users
+
+    def begun_after(self, number: int) -> Sequence[tuple[int, str]]:
+        """As `RowCopies.begun_after`."""
+        numbers = list(takewhile(lambda one: one > number, reversed(self.by_number)))
+        return [(one, self.by_number[one].owner) for one in reversed(numbers)]
 
     def see(self, number: int, copy: StoredCopy, unstored: int = 0) -> None:
         """Note that a copy has begun or come further. `unstored`: slices since it was stored."""
@@ -126,9 +144,16 @@ class StagedRows(Participant):
             self.mixed.discard(number)
         else:
             self.unstored.pop(number, None)
+        if number not in self.by_number:
+            self.last_number = max(self.last_number, number)
+            _use(self._users, copy.source_id, copy.owner)
         self.by_number[number], self.by_owner[copy.owner] = copy, number
         if not copy.is_of_changes:
             self._by_table.setdefault(table_id_of(copy.source_id), {})[number] = copy.passed
+        self._hold(number, copy)
+
+    def _hold(self, number: int, copy: StoredCopy) -> None:
+        """Keep the changes in the log that a copy is still to undo."""
         if copy.is_ready:
             self._streams.holds.pop((self, number), None)
         else:
@@ -140,6 +165,7 @@ class StagedRows(Participant):
         copy = self.by_number.pop(number)
         table_id = table_id_of(copy.source_id)
         del self.by_owner[copy.owner]
+        self._use_no_longer(copy.source_id, copy.owner)
         self.unstored.pop(number, None)
         self.uncounted.pop(number, None)
         self.mixed.discard(number)
@@ -154,9 +180,30 @@ class StagedRows(Participant):
         """True if rows are needed although their table is deleted: a copy reads them, or they are kept for an owner
         other than `without`.
         """
-        is_kept = any(owner != without and kept == source_id for owner, kept in self.kept.items())
-        copies = [one for one in self.by_number.values() if one.source_id == source_id]
-        return is_kept or any(one.owner != without for one in copies)
+        return any(owner != without for owner in self.users(source_id))
+
+    def users(self, source_id: bytes) -> Collection[str]:
+        """As `RowCopies.users`."""
+        return self._users.get(source_id, {}).keys()
+
+    def keep(self, owner: str, source_id: SourceId) -> None:
+        """Note whose rows are kept for an owner from now on."""
+        self.keep_no_longer(owner)
+        self.kept[owner] = source_id
+        _use(self._users, source_id, owner)
+
+    def keep_no_longer(self, owner: str) -> None:
+        """Note that no rows are kept for an owner."""
+        if owner in self.kept:
+            self._use_no_longer(self.kept.pop(owner), owner)
+
+    def _use_no_longer(self, source_id: bytes, owner: str) -> None:
+        users = self._users[source_id]
+        users[owner] -= 1
+        if not users[owner]:
+            del users[owner]
+        if not users:
+            del self._users[source_id]
 
     def takes_part(self, table: Table) -> bool:
         """True for tables of which a copy is in progress."""
@@ -189,6 +236,10 @@ class StagedRows(Participant):
             found.clear()
         found.add(key)
         return True
+
+
+def _use(users: dict[bytes, Counter[str]], source_id: bytes, owner: str) -> None:
+    users.setdefault(source_id, Counter())[owner] += 1
 
 
 def _last_key(engine: Engine, source_id: bytes) -> bytes:

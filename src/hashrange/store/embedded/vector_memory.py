@@ -6,6 +6,10 @@ drops the part that was used least recently, its own or another store's.
 The parts of a source are dropped in one step, whatever their number: their group joins those that are dropped, and some
 parts of these are let go of in each later step. Until then they count as used, but they are the first to go when memory
 is needed, so that no other part has to go in their place.
+
+A step makes room by letting go of a bounded number of parts, which are 4 MB or more. If that is not enough, the limit
+is exceeded until later steps have let go of more, by less than one step has added: a block, some sections of a file, or
+the centers of cells.
 """
 
 import asyncio
@@ -22,6 +26,8 @@ LET_GO_PARTS, LET_GO_ENTRIES = 128, 8_192
 """So many parts, or parts with so many entries, are let go of in one step. A million entries of one part take 0.1 s to
 free, as do 20,000 parts of 34 entries; a part with more entries than these is freed on a thread.
 """
+ROOM_PARTS, ROOM_ENTRIES = 2_048, 65_536
+"""So many parts, or parts with so many entries, are let go of in a step that needs their memory, in some 8 ms."""
 freeing = WorkThread("hashrange-vectors-freed")
 _of_loops: "WeakKeyDictionary[asyncio.AbstractEventLoop, VectorMemory]" = WeakKeyDictionary()
 
@@ -66,18 +72,24 @@ class VectorMemory(msgspec.Struct, eq=False, weakref=True):
         self.used_bytes += size_bytes - part.counted_bytes
         part.counted_bytes = size_bytes
 
-    def make_room(self, limit_bytes: int, part: StoredPart) -> bool:
-        """Let go of dropped parts, then drop those that were used least recently, until `limit_bytes` are not exceeded;
-        False if `part` is the only one that is left, and exceeds them.
+    def make_room(self, limit_bytes: int, part: StoredPart | None) -> bool:
+        """Let go of dropped parts, then drop those that were used least recently, until `limit_bytes` are not exceeded,
+        or until it is enough for one step; False if `part` is the only one that is left, and exceeds them.
         """
-        while self.used_bytes > limit_bytes:
+        entries_count = 0
+        for _ in range(ROOM_PARTS):
+            if self.used_bytes <= limit_bytes or entries_count >= ROOM_ENTRIES:
+                break
             if self._dropped:
-                self._let_go_of_one()
-                continue
-            oldest = next(iter(self._groups))
-            if oldest is part and len(self._groups) == 1:
-                return False
-            self.drop(oldest)
+                gone_count = self._let_go_of_one()
+            else:
+                oldest = next(iter(self._groups))
+                if oldest is part and len(self._groups) == 1:
+                    return False
+                gone_count = oldest.entries.count
+                self.drop(oldest)
+            if gone_count <= LET_GO_ENTRIES:  # else a thread frees it
+                entries_count += gone_count
         return True
 
     def drop(self, part: StoredPart) -> None:

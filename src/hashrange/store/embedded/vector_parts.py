@@ -112,13 +112,17 @@ class VectorParts:
         self.count(part)
 
     def count(self, part: StoredPart) -> None:
-        """Count the memory of a part that has changed; drop the least recently used of all stores beyond the limit."""
+        """Count the memory of a part that has changed; drop the least recently used of all stores beyond the limit, of
+        many some, and the others in `tend`.
+        """
         self._memory.count(part)
         if self._is_untended(part):
             self._untended[part.prefix] = None
             self._rouse()
         if not self._memory.make_room(self.limit_bytes, part):
             self.refuse(part)
+        elif self._memory.used_bytes > self.limit_bytes:
+            self._rouse()
 
     def _rouse(self) -> None:
         """Have `tend` called."""
@@ -127,10 +131,13 @@ class VectorParts:
             self._wake()
 
     def tend(self) -> bool:
-        """Let go of some dropped parts, or do a step of the work that a complete part has for its cells; False if there
-        was nothing to do.
+        """Let go of some dropped parts, or of some for which there is no room, or do a step of the work that a complete
+        part has for its cells; False if there was nothing to do.
         """
         if self._memory.let_go_some():
+            return True
+        if self._memory.used_bytes > self.limit_bytes:
+            self._memory.make_room(self.limit_bytes, None)
             return True
         while self._untended:
             prefix = next(iter(self._untended))

@@ -23,7 +23,7 @@ async def tell_backups(serving: Serving, request: Nothing) -> dict[str, object]:
         spend(SHOWN_STEPS)
         if backup.is_shown(now_seconds):
             backups.append(_shown_backup(store, backup))
-    restores = [_shown_restore(store, one) for one in restores_of(store.documents).by_path().values()]
+    restores = [_shown_restore(store, one) for one in walk(list(restores_of(store.documents).by_path().values()))]
     tables = [one.schema for one in walk(list(store.catalog.all_tables())) if one.schema.recovery is not None]
     recovery = [_shown_recovery(store, table) for table in walk(tables)]
     return {"recovery": recovery, "backups": backups, "restores": [one for one in restores if one is not None]}
