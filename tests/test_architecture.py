@@ -14,7 +14,19 @@ import pytest
 from tests.support.source_trees import ROOT, SOURCE, source_trees
 
 LAYERS = (
-    {"errors", "messages", "limits", "clock", "long_reads", "settings", "soon", "terminal", "work_threads", "written"},
+    {
+        "errors",
+        "messages",
+        "limits",
+        "bounded_replies",
+        "clock",
+        "long_reads",
+        "settings",
+        "soon",
+        "terminal",
+        "work_threads",
+        "written",
+    },
     {"items", "aws_services", "templates"},
     {"expressions", "wire", "sts", "vectors", "toolkit"},
     {"tables", "s3"},
@@ -271,6 +283,7 @@ def test_the_archive_runs_without_the_rest(file: str) -> None:
 TOOLKIT_MAY_USE = {
     "hashrange.aws_services.host_endings",
     "hashrange.aws_services.reserved_words",
+    "hashrange.bounded_replies",
     "hashrange.clock",
     "hashrange.errors",
     "hashrange.items.sizes",
