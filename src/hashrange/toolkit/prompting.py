@@ -43,7 +43,7 @@ def ask_in_terminal(question: Question) -> str:
     from prompt_toolkit.key_binding import KeyBindings, merge_key_bindings
 
     style = questionary.Style(STYLES)
-    instruction = f"\n  {question.help}"
+    instruction = f"\n  {escape_controls(question.help)}"
     asked: Any
     if question.choices:
         asked = questionary.select(

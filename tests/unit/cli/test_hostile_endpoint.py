@@ -95,7 +95,7 @@ COMMANDS = {
     "scan": ["scan", "--table", "abc"],
     "load": ["load", "ITEMS", "--table", "abc"],
     "copy": ["copy", "--table", "abc", "--to-table", "abcd", "--to-endpoint", "ENDPOINT"],
-    "capacity": ["capacity", "--from-table", "abc"],
+    "capacity": ["capacity", "--from-table", "abc", "--reads", "1", "--writes", "1"],
     "diagnose": ["diagnose", "abc"],
     "tail": ["tail", "abc", "--once"],
 }
