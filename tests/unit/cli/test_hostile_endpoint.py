@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from itertools import chain, repeat
+from itertools import chain, count, repeat
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -24,6 +24,8 @@ from tests.unit.cli.test_hostile_text import EVIL, require_harmless
 Printed = pytest.CaptureFixture[str]
 Answer = Callable[[str], Iterator[bytes]]
 """Operation → the bytes that are sent: a whole reply, or one without end."""
+
+REQUESTS_MAX = 100
 
 TABLE = {
     "TableName": "abc",
@@ -103,7 +105,8 @@ COMMANDS = {
 
 @contextmanager
 def hostile(answer: Answer) -> Iterator[str]:
-    """The endpoint of a server that sends what `answer` gives, until the client has left."""
+    """The endpoint of a server that sends what `answer` gives, up to so many requests that a test fails, not hangs."""
+    requests = count(1)
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -112,7 +115,7 @@ def hostile(answer: Answer) -> Iterator[str]:
             self.rfile.read(int(self.headers.get("Content-Length", 0)))
             operation = (self.headers.get("X-Amz-Target") or "").rpartition(".")[2]
             try:
-                for piece in answer(operation):
+                for piece in answer(operation) if next(requests) <= REQUESTS_MAX else refusal():
                     self.wfile.write(piece)
             except OSError:
                 self.close_connection = True
@@ -126,15 +129,24 @@ def hostile(answer: Answer) -> Iterator[str]:
         serving.daemon_threads = True
         thread = Thread(target=serving.serve_forever, args=(0.01,))
         thread.start()
-        yield f"http://127.0.0.1:{serving.server_port}"
-        serving.shutdown()
-        thread.join()
+        try:
+            yield f"http://127.0.0.1:{serving.server_port}"
+        finally:
+            serving.shutdown()
+            thread.join()
 
 
 def whole(body: bytes) -> Iterator[bytes]:
     """A reply with success."""
     head = b"HTTP/1.1 200 OK\r\nContent-Type: application/x-amz-json-1.0\r\nContent-Length: %d\r\n\r\n"
     yield head % len(body) + body
+
+
+def refusal() -> Iterator[bytes]:
+    """A reply with an error that nothing is done about."""
+    body = b'{"__type": "x#ResourceNotFoundException", "message": "Enough."}'
+    yield b"HTTP/1.1 400 Bad\r\nContent-Type: application/x-amz-json-1.0\r\nContent-Length: %d\r\n\r\n" % len(body)
+    yield body
 
 
 def saying(reply: Any) -> Answer:
@@ -248,7 +260,7 @@ def test_a_reply_without_end_is_told(
 ) -> None:
     monkeypatch.setattr(bounded_replies, "HEAD_BYTES_MAX", 100_000)
     monkeypatch.setattr(bounded_replies, "BODY_BYTES_MAX", 1_000_000)
-    assert "a reply that has no end" in told_by(command, files, lambda _: chain([first], repeat(then)), capsys)
+    assert "a reply that has no end" in told_by(command, files, lambda _: chain([first], repeat(then, 50)), capsys)
 
 
 @pytest.mark.parametrize("command", ["design", "unarchive", "tail"])
