@@ -4,8 +4,8 @@ compared with its model here, once for each reply; a member that is missing is t
 The same is done for all commands that use boto3, so that no reply ends in a traceback, and no page leads to itself.
 """
 
-import math
 import re
+import sys
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Never
 
@@ -118,7 +118,7 @@ def _checked(source: ReplySource, shape: Any, value: Any, place: str) -> Any:
 
 def is_finite(value: Any) -> bool:
     """True for a number, except those that are none, or beyond a double's."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < math.inf
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
 def is_whole(value: Any) -> bool:

@@ -136,10 +136,10 @@ def hostile(answer: Answer) -> Iterator[str]:
             thread.join()
 
 
-def whole(body: bytes) -> Iterator[bytes]:
+def whole(body: bytes, headers: bytes = b"") -> Iterator[bytes]:
     """A reply with success."""
-    head = b"HTTP/1.1 200 OK\r\nContent-Type: application/x-amz-json-1.0\r\nContent-Length: %d\r\n\r\n"
-    yield head % len(body) + body
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: application/x-amz-json-1.0\r\nContent-Length: %d\r\n%b\r\n"
+    yield head % (len(body), headers) + body
 
 
 def refusal() -> Iterator[bytes]:
@@ -205,11 +205,13 @@ def told_by(command: str, files: dict[str, str], answer: Answer, capsys: Printed
         saying(gzip.compress(b"{}")),
         saying(b"[" * 100_000),
         saying([1]),
+        lambda _: whole(b"{}", b"x-amz-crc32: abc\r\n"),
+        described(ItemCount=10**400),
         described(CreationDateTime=EVIL),
         described(KeySchema=5, TableStatus={"a": EVIL}),
         described(KeySchema=[{"AttributeName": EVIL, "KeyType": "HASH"}]),
     ],
-    ids=["empty", "gzip", "deep", "list", "time", "types", "keys"],
+    ids=["empty", "gzip", "deep", "list", "checksum", "number", "time", "types", "keys"],
 )
 @pytest.mark.parametrize("command", ["design", "apply", "model", "unarchive", "scan", "load", "capacity", "diagnose"])
 def test_a_wrong_reply_is_told_in_a_sentence(
