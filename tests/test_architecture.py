@@ -15,7 +15,7 @@ from tests.support.source_trees import ROOT, SOURCE, source_trees
 
 LAYERS = (
     {"errors", "messages", "limits", "clock", "long_reads", "settings", "soon", "terminal", "work_threads", "written"},
-    {"items", "aws_services", "templates"},
+    {"items", "aws_services", "bounded_replies", "templates"},
     {"expressions", "wire", "sts", "vectors", "toolkit"},
     {"tables", "s3"},
     {"store"},
@@ -36,6 +36,7 @@ SHARED_PACKAGES = {"errors", "messages", "limits"}
 """Row 0 is plain facts: `messages` may use `errors` and `limits`."""
 
 FILE_MODULES = (
+    "bounded_replies.py",  # reads sockets
     "archive/trigger.py",  # reads its variables
     "items/growing_bytes.py",  # a buffer in memory
     "store/embedded/files.py",
@@ -271,6 +272,7 @@ def test_the_archive_runs_without_the_rest(file: str) -> None:
 TOOLKIT_MAY_USE = {
     "hashrange.aws_services.host_endings",
     "hashrange.aws_services.reserved_words",
+    "hashrange.bounded_replies",
     "hashrange.clock",
     "hashrange.errors",
     "hashrange.items.sizes",

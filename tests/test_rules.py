@@ -5,6 +5,7 @@ because that depends on the machine.
 import ast
 import os
 import re
+import subprocess
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
@@ -131,6 +132,16 @@ def test_clocks_are_told_from_the_time_of_day(source: str, expected: list[str]) 
 )
 def test_deadlines_are_found(decorators: str, expected: list[str]) -> None:
     assert list(hurried_properties(ast.parse(f"{decorators}\ndef f(x): pass"))) == expected
+
+
+def test_names_of_files_are_plain_ascii() -> None:
+    """A test that writes into the current folder may leave a file with a hostile name, and somebody may commit it."""
+    listing = subprocess.run(["git", "ls-files", "-z"], cwd=TESTS.parent, capture_output=True, check=False)
+    if listing.returncode != 0:
+        pytest.skip("the files are in no git repository")
+    names = listing.stdout.split(b"\0")
+    assert b"tests/test_rules.py" in names
+    assert not [name for name in names if not (name.isascii() and name.decode("ascii").isprintable())]
 
 
 def test_no_variable_of_a_test_makes_a_server_complain() -> None:

@@ -10,6 +10,7 @@ from base64 import b64decode
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from decimal import Decimal
+from http.client import HTTPException
 from typing import Any, Literal, NamedTuple
 
 from hashrange.archive.objects import (
@@ -25,6 +26,7 @@ from hashrange.cli.remote import moment_of
 from hashrange.cli.reply_shapes import misfit
 from hashrange.clock import SystemClock
 from hashrange.errors import HashrangeError
+from hashrange.toolkit.replies import UNREADABLE_ERRORS, checked_reply, unreadable_reason
 
 READS_MAX = 3
 """Times that an object is read whose connection breaks off."""
@@ -48,7 +50,8 @@ class Aws(NamedTuple):
 
     def ask(self, operation: str, **members: Any) -> Any:
         """The reply to an operation. Raises AwsRefusal if it is refused, AwsFailure if nobody answers."""
-        return guarded(self.name, lambda: getattr(self.client, operation)(**members))
+        reply = guarded(self.name, lambda: getattr(self.client, operation)(**members))
+        return guarded(self.name, lambda: checked_reply(self.client, operation, members, reply, self.name))
 
 
 class AwsFailure(HashrangeError):
@@ -73,7 +76,9 @@ def guarded(name: str, work: Callable[[], Any]) -> Any:
     except ClientError as error:
         code, message = error.response["Error"].get("Code", ""), error.response["Error"].get("Message", "")
         raise AwsRefusal(code, f"{name} refused {error.operation_name}: {code}: {message}") from error
-    except (BotoCoreError, OSError) as error:
+    except UNREADABLE_ERRORS as error:
+        raise AwsFailure(f"the reply of {name} is none of AWS's: {unreadable_reason(error)}.") from error
+    except (BotoCoreError, HTTPException, OSError) as error:
         raise AwsFailure(f"{name} cannot be used: {' '.join(str(error).split())}") from error
 
 

@@ -11,7 +11,9 @@ import contextlib
 import gc
 import signal
 import sys
+import threading
 from importlib import import_module
+from types import TracebackType
 
 from hashrange.cli.folding import fold, fold_prose, prose_columns
 from hashrange.cli.output import OutputError, complain, lines_of, say
@@ -72,6 +74,9 @@ def main(arguments: list[str] | None = None) -> int:
     """Run one command line; returns its exit code."""
     gc.set_threshold(YOUNG_OBJECTS_MAX)
     words = sys.argv[1:] if arguments is None else arguments
+    if arguments is None:
+        sys.excepthook = show_traceback
+        threading.excepthook = lambda failed: show_traceback(failed.exc_type, failed.exc_value, failed.exc_traceback)
     if arguments is None and words and words[0] in COMMANDS.keys() - {"serve"}:
         for number in ENDING_SIGNALS:
             if signal.getsignal(number) is signal.SIG_DFL:  # it is not ignored, as it is under nohup
@@ -91,6 +96,16 @@ def main(arguments: list[str] | None = None) -> int:
         return refuse(str(error), WRONG_USE)
     except HashrangeError as error:
         return refuse(str(error), FAILED)
+
+
+def show_traceback(kind: type[BaseException], error: BaseException | None, trace: TracebackType | None) -> None:
+    """Print the traceback of an error that no code expects, which may quote what others have written."""
+    # Imported here: it is almost never needed.
+    import traceback
+
+    lines = "".join(traceback.format_exception(kind, error, trace)).removesuffix("\n")
+    with contextlib.suppress(OSError):
+        complain(*lines_of(lines))
 
 
 def _interrupt(number: int, _frame: object) -> None:

@@ -13,16 +13,19 @@ import ssl
 from collections.abc import Callable, Iterator, Mapping
 from email.utils import parsedate_to_datetime
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from types import MappingProxyType
 from typing import Any, Self
 from urllib.parse import SplitResult, urlsplit
 
 import msgspec
 
+from hashrange.bounded_replies import BODY_BYTES_MAX, BoundedResponse, EndlessReply
 from hashrange.cli.parsing import CommandParser, UsageError
 from hashrange.cli.reply_shapes import misfit
 from hashrange.clock import SystemClock
 from hashrange.errors import HashrangeError
 from hashrange.terminal import escape_controls, without_user
+from hashrange.toolkit.replies import SAME_PAGE, leads_to_itself
 from hashrange.wire.outgoing_signature import OutgoingSigner, signed_headers
 
 TARGETS = {
@@ -38,8 +41,6 @@ ENDPOINT_FLAGS = ("--endpoint", "--endpoint-url")
 """Two names of one option; the second name is the AWS CLI's."""
 ENDPOINT_VARIABLES = ("AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL")
 NAMES_MAX = 1_000
-REPLY_BYTES_MAX = 64 * 1024 * 1024
-"""Longest body of a reply that is read; those of DynamoDB have up to 16 MB."""
 DEFAULT_REGION = "us-east-1"
 REGION_VARIABLES = ("AWS_REGION", "AWS_DEFAULT_REGION")
 PLACEHOLDER_KEY = "hashrange"
@@ -153,7 +154,7 @@ class Remote:
         signer = OutgoingSigner(self._access_key, self._secret, self.region, SIGNING_NAMES.get(service, "dynamodb"))
         headers = request_headers(self._url, f"{TARGETS[service]}.{operation}", signer, self._token, body)
         status, reply = self._exchange("POST", "/", headers, body)
-        return self._understood(operation, status, reply)
+        return self._understood(operation, members, status, reply)
 
     def operate(self, method: str, path: str, **members: Any) -> Any:
         """Send a request to the admin API; `path` is below its prefix. Returns the reply.
@@ -196,7 +197,7 @@ class Remote:
             try:
                 return self._send(method, path, headers, body)
             except (OSError, HTTPException) as error:
-                if not is_kept or isinstance(error, TimeoutError):
+                if not is_kept or isinstance(error, TimeoutError | EndlessReply):
                     raise self._unreachable(error) from None
                 is_kept = False  # repeat the request: the server may have closed the kept connection, or restarted
 
@@ -232,17 +233,17 @@ class Remote:
             with self._connection.getresponse() as reply:
                 self.replied_at_seconds = moment_of(reply.getheader("Date")) or SystemClock.wall_time() // 1
                 try:
-                    content = reply.read(REPLY_BYTES_MAX + 1)
+                    content = reply.read(BODY_BYTES_MAX + 1)
                 except ValueError as error:  # from http.client, for a chunk of negative length
                     raise HTTPException("malformed reply") from error
-                if len(content) > REPLY_BYTES_MAX:
-                    raise HTTPException("a reply that has no end")
+                if len(content) > BODY_BYTES_MAX:
+                    raise EndlessReply
                 return reply.status, content
         except BaseException:
             self.close()
             raise
 
-    def _understood(self, operation: str, status: int, body: bytes) -> Any:
+    def _understood(self, operation: str, members: Mapping[str, Any], status: int, body: bytes) -> Any:
         if status == 413:
             raise RemoteError(
                 f"the server at {self.endpoint} refused {operation}: the request is longer than it takes (HTTP 413)."
@@ -254,16 +255,18 @@ class Remote:
                 f"what answers at {self.endpoint} is no DynamoDB server (HTTP {status}). Name one with --endpoint."
             )
         if status == 200:
-            return self._readable(operation, reply, "DynamoDB")
+            return self._readable(operation, reply, "DynamoDB", members)
         code = str(reply["__type"]).rpartition("#")[2]
         message = str(reply.get("message") or reply.get("Message") or "")
         raise RefusedRequest(code, message, self._refused(operation, code, message))
 
-    def _readable(self, operation: str, reply: dict[str, Any], program: str) -> dict[str, Any]:
+    def _readable(
+        self, operation: str, reply: dict[str, Any], program: str, members: Mapping[str, Any] = MappingProxyType({})
+    ) -> dict[str, Any]:
         """The reply. Raises RemoteError if it is not what `program` replies to the operation:
-        a command could not read it.
+        a command could not read it, or would ask for the same page for ever. `members`: those of the request.
         """
-        wrong = misfit(reply, operation)
+        wrong = misfit(reply, operation) or (SAME_PAGE if leads_to_itself(members, reply) else None)
         if wrong is not None:
             raise RemoteError(
                 f"what answers at {self.endpoint} is no {program} server, by its reply to {operation}: {wrong}."
@@ -297,11 +300,15 @@ class Remote:
 
 
 def connected(url: SplitResult, tls: ssl.SSLContext | None, wait_seconds_max: float) -> HTTPConnection:
-    """A connection to the host of a URL, which is made with its first request."""
+    """A connection to the host of a URL, which is made with its first request. Its replies have limits."""
     host, port = url.hostname or "", url.port or None
-    if tls is None:
-        return HTTPConnection(host, port, timeout=wait_seconds_max)
-    return HTTPSConnection(host, port, timeout=wait_seconds_max, context=tls)
+    connection = (
+        HTTPConnection(host, port, timeout=wait_seconds_max)
+        if tls is None
+        else HTTPSConnection(host, port, timeout=wait_seconds_max, context=tls)
+    )
+    connection.response_class = BoundedResponse
+    return connection
 
 
 def request_headers(

@@ -4,13 +4,13 @@ For each operation, the members that commands read, with their types.
 Further members are let through unseen. A reply that does not fit is another program's.
 """
 
-import re
 from collections.abc import Mapping
 from types import GenericAlias
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
+from hashrange.toolkit.replies import is_number
 from hashrange.written.values import fault_in
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 VALUE_DEPTH_MAX = 40
 """Levels of an attribute value; the service lets 32 in."""
-_is_number = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,4})?").fullmatch
 
 
 class ReadableValue:
@@ -163,7 +162,7 @@ def _is_value(value: Any, levels: int) -> bool:
         case "S" | "B":
             return isinstance(content, str)
         case "N":
-            return isinstance(content, str) and _is_number(content) is not None
+            return isinstance(content, str) and is_number(content) is not None
         case "BOOL" | "NULL":
             return isinstance(content, bool)
         case "SS" | "NS" | "BS":

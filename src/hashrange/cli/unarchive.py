@@ -27,6 +27,7 @@ from hashrange.cli.remote import (
 )
 from hashrange.cli.settings_sources import current_environment
 from hashrange.messages.installing import how_to_install
+from hashrange.toolkit.bounded_clients import bound_replies
 
 if TYPE_CHECKING:
     from hashrange.cli.archived_items import ArchiveStore, Aws, Result, Selection, TargetTable, TimeToLiveChoice
@@ -252,9 +253,11 @@ def make_client(service: str, endpoint: str, region: str, keys: Mapping[str, str
         s3={"addressing_style": "auto" if aws_domain(endpoint) else "path"},
     )
     try:
-        return boto3.client(service, endpoint_url=endpoint, region_name=region, config=config, **keys)
+        client = boto3.client(service, endpoint_url=endpoint, region_name=region, config=config, **keys)
     except (BotoCoreError, ValueError) as error:
         raise UsageError(OLD.format(reason=" ".join(str(error).split()), install=how_to_install("s3"))) from None
+    bound_replies(client)
+    return client
 
 
 # --- what is shown ----------------------------------------------------------------------------------

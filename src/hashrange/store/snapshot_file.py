@@ -130,12 +130,15 @@ class _Pieces:
 
     def take(self, count: int) -> bytes:
         """The next `count` bytes. Raises EOFError if the file has fewer, and zlib.error if it is damaged."""
-        while len(self._ready) - self._at < count:
-            more = self._more()
-            if not more:
-                raise EOFError
-            self._ready = self._ready[self._at :] + more
-            self._at = 0
+        ready_bytes = len(self._ready) - self._at
+        if ready_bytes < count:
+            parts = [self._ready[self._at :]]
+            while ready_bytes < count:
+                parts.append(self._more())
+                if not parts[-1]:
+                    raise EOFError
+                ready_bytes += len(parts[-1])
+            self._ready, self._at = b"".join(parts), 0
         self._at += count
         return self._ready[self._at - count : self._at]
 

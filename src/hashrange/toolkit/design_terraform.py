@@ -24,6 +24,9 @@ PROVIDER = """terraform {{
 }}
 """
 VERSION_OF_KEY_SCHEMA, VERSION_LEAST = "6.37", "6.0"
+HCL_ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+CODE_OF_16_BITS_MAX = 0xFFFF
+"""Characters beyond this code have an escape of their own."""
 
 
 class Hcl(str):
@@ -196,10 +199,20 @@ def hcl(value: Any) -> str:
     if isinstance(value, Hcl):
         return value
     if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False).replace("${", "$${").replace("%{", "%%{")
+        return f'"{"".join(map(_hcl_character, value))}"'.replace("${", "$${").replace("%{", "%%{")
     if isinstance(value, Sequence):
         return f"[{', '.join(map(hcl, value))}]"
     return json.dumps(value)
+
+
+def _hcl_character(character: str) -> str:
+    """A character within a string; HCL knows fewer escapes than JSON."""
+    if character in HCL_ESCAPES:
+        return HCL_ESCAPES[character]
+    if character.isprintable():
+        return character
+    code = ord(character)
+    return f"\\u{code:04x}" if code <= CODE_OF_16_BITS_MAX else f"\\U{code:08x}"
 
 
 def hcl_label(name: str) -> str:

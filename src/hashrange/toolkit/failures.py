@@ -32,6 +32,8 @@ NO_KEYS = (
 )
 SESSION_ENDED = "the session of the profile has ended: {reason}. Run `aws sso login` for this profile."
 NO_DYNAMODB = "what answers in {place} is no DynamoDB server. Name one with --endpoint."
+UNREADABLE = "what answers in {place} sends a reply that is none of AWS's: {reason}. Name another one with --endpoint."
+ENDLESS = "what answers in {place} sends a reply that has no end. Name another one with --endpoint."
 NO_ANSWER = (
     "no server answers in {place}: {reason}. Start one with `hashrange serve`, name another one with --endpoint, or"
     " check --region."

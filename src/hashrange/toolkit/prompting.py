@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from hashrange.messages.installing import how_to_install
+from hashrange.terminal import escape_controls
 from hashrange.toolkit.design_questions import Question, StepBack
 from hashrange.toolkit.failures import ToolkitFailure
 
@@ -42,11 +43,11 @@ def ask_in_terminal(question: Question) -> str:
     from prompt_toolkit.key_binding import KeyBindings, merge_key_bindings
 
     style = questionary.Style(STYLES)
-    instruction = f"\n  {question.help}"
+    instruction = f"\n  {escape_controls(question.help)}"
     asked: Any
     if question.choices:
         asked = questionary.select(
-            question.text,
+            escape_controls(question.text),
             list(question.choices),
             default=question.default or None,
             instruction=instruction,
@@ -54,9 +55,9 @@ def ask_in_terminal(question: Question) -> str:
         )
     else:
         asked = questionary.text(
-            question.text,
-            default=question.default,
-            validate=lambda text: question.fault_of(text) or True,
+            escape_controls(question.text),
+            default=question.default if question.default.isprintable() else "",
+            validate=lambda text: escape_controls(question.fault_of(text) or "") or True,
             instruction=f"{instruction}\n ",
             style=style,
         )

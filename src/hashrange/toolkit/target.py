@@ -20,9 +20,19 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from hashrange.aws_services.host_endings import AWS_ENDINGS
+from hashrange.bounded_replies import EndlessReply
 from hashrange.messages.installing import how_to_install
 from hashrange.terminal import without_user
-from hashrange.toolkit.failures import NO_DYNAMODB, ToolkitFailure, UsageFault, toolkit_failure
+from hashrange.toolkit.bounded_clients import bound_replies
+from hashrange.toolkit.failures import (
+    ENDLESS,
+    NO_DYNAMODB,
+    UNREADABLE,
+    ToolkitFailure,
+    UsageFault,
+    toolkit_failure,
+)
+from hashrange.toolkit.replies import UNREADABLE_ERRORS, checked_reply, unreadable_reason
 
 LOCAL_ENDPOINT = "http://127.0.0.1:8000"
 LOCAL_REGION = "us-east-1"
@@ -72,7 +82,7 @@ class Target:
 
     def credentials(self) -> Any:
         """The caller's credentials, as botocore has them; None: there are none. Raises ToolkitFailure."""
-        with self.worded():
+        with self._worded_errors({}):
             return self._session.get_credentials()
 
     def ca_bundle(self) -> str | None:
@@ -82,20 +92,35 @@ class Target:
 
     def ask(self, service: str, operation: str, /, **members: Any) -> Any:
         """The reply to an operation, such as `describe_table`. Raises ToolkitFailure."""
+        client = self.client(service)
         with self.worded(members):
-            reply = getattr(self.client(service), operation)(**members)
+            reply = getattr(client, operation)(**members)
         if service in OF_DYNAMODB and "json" not in reply["ResponseMetadata"]["HTTPHeaders"].get("content-type", ""):
             raise ToolkitFailure(NO_DYNAMODB.format(place=self.place))  # botocore makes an empty reply of other bodies
-        return reply
+        with self.worded():
+            return checked_reply(client, operation, members, reply, self.place)
 
     def ask_all(self, service: str, operation: str, /, **members: Any) -> Any:
         """The reply to an operation that answers in pages, with the members of all pages. Raises ToolkitFailure."""
+        client = self.client(service)
         with self.worded(members):
-            return self.client(service).get_paginator(operation).paginate(**members).build_full_result()
+            reply = client.get_paginator(operation).paginate(**members).build_full_result()
+            return checked_reply(client, operation, members, reply, self.place)
 
     @contextmanager
     def worded(self, members: Mapping[str, Any] | None = None) -> Iterator[None]:
-        """Raise errors of botocore as ToolkitFailure. `members`: those of the request, for its table's name."""
+        """Raise what requests fail with as ToolkitFailure. `members`: those of the request, for its table's name."""
+        try:
+            with self._worded_errors(members or {}):
+                yield
+        except EndlessReply as error:
+            raise ToolkitFailure(ENDLESS.format(place=self.place)) from error
+        except UNREADABLE_ERRORS as error:
+            raise ToolkitFailure(UNREADABLE.format(place=self.place, reason=unreadable_reason(error))) from error
+
+    @contextmanager
+    def _worded_errors(self, members: Mapping[str, Any]) -> Iterator[None]:
+        """Raise botocore's own errors as ToolkitFailure."""
         # Imported here: boto3 is in an extra.
         from botocore.exceptions import BotoCoreError, ClientError
         from botocore.parsers import ResponseParserError
@@ -103,7 +128,7 @@ class Target:
         try:
             yield
         except (BotoCoreError, ClientError, ResponseParserError, OSError) as error:
-            raise toolkit_failure(error, self.place, members or {}) from error
+            raise toolkit_failure(error, self.place, members) from error
 
     @property
     def place(self) -> str:
@@ -146,6 +171,7 @@ class Target:
             client = self._session.client(service, endpoint_url=endpoint, region_name=self.region, config=config)
         except (BotoCoreError, ValueError) as error:
             raise UsageFault(f"boto3 makes no client for {service}: {' '.join(str(error).split())}") from error
+        bound_replies(client)
         client.meta.events.register("needs-retry", _give_up)
         return client
 

@@ -171,7 +171,11 @@ def test_a_hostile_server(
 @pytest.mark.parametrize(
     "words", [[EVIL], [f"--{EVIL}"], ["--endpoint", EVIL], ["--key", EVIL, "x"], ["--config", EVIL]]
 )
-def test_hostile_words_of_a_command_line(command: str, words: list[str], capsys: Printed) -> None:
+def test_hostile_words_of_a_command_line(
+    command: str, words: list[str], capsys: Printed, free_port: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", f"http://127.0.0.1:{free_port}")  # whatever serves the usual port
+    monkeypatch.chdir(tmp_path)
     printed_by([command, *words], capsys)
 
 

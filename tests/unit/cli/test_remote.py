@@ -65,7 +65,7 @@ def test_a_chunk_of_negative_length_is_no_answer() -> None:
 )
 def test_a_reply_is_read_up_to_a_bound(head: bytes, told: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first reply ends early; the other has more than is read."""
-    monkeypatch.setattr(remote_module, "REPLY_BYTES_MAX", 100_000)
+    monkeypatch.setattr(remote_module, "BODY_BYTES_MAX", 100_000)
     read: list[int | None] = []
     real = HTTPResponse.read
 

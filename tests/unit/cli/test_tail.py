@@ -11,12 +11,13 @@ import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
-from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from hashrange.bounded_replies import BoundedResponse
+from hashrange.cli import remote as remote_module
 from hashrange.cli.main import DONE, FAILED, INTERRUPTED, UNREAD, main
 from hashrange.cli.remote import RefusedRequest, Remote
 from tests.clients.serving import ServerProcess
@@ -175,12 +176,12 @@ def test_an_interrupt_is_not_lost_with_a_reply(world: World, monkeypatch: pytest
     reply."""
     replies = []
 
-    class Kept(HTTPResponse):
+    class Kept(BoundedResponse):
         def begin(self) -> None:
             replies.append(self)
             super().begin()
 
-    monkeypatch.setattr(HTTPConnection, "response_class", Kept)
+    monkeypatch.setattr(remote_module, "BoundedResponse", Kept)
     remote = Remote(world.server.endpoint, "us-east-1", {})
     remote.ask("ListTables")
     with pytest.raises(RefusedRequest):

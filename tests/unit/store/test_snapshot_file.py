@@ -12,6 +12,7 @@ from hashrange.store.snapshot_file import (
     SnapshotFileError,
     SnapshotReader,
     SnapshotWriter,
+    _Pieces,
     opened_snapshot,
     replaced_file,
 )
@@ -44,6 +45,23 @@ def test_rows_longer_than_what_is_read_at_once() -> None:
     noise = random.Random(5).randbytes(3 * READ_BYTES)
     rows = [(b"a", b"x" * (5 * READ_BYTES)), (b"b", noise), (b"c", b"")]
     assert read(written(rows)) == rows
+
+
+def test_a_long_row_is_not_copied_again_with_each_piece(monkeypatch: pytest.MonkeyPatch) -> None:
+    copied_bytes: list[int] = []
+
+    class Counted(bytes):
+        """Counts what it is appended to."""
+
+        def __radd__(self, before: bytes) -> bytes:
+            copied_bytes.append(len(before))
+            return bytes(before) + bytes(self)
+
+    row = (b"a", b"x" * (40 * READ_BYTES))
+    data, more = written([row]), _Pieces._more
+    monkeypatch.setattr(_Pieces, "_more", lambda pieces: Counted(more(pieces)))
+    assert read(data) == [row]
+    assert sum(copied_bytes) <= len(row[1])
 
 
 def test_equal_rows_make_equal_files() -> None:

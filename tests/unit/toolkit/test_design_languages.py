@@ -13,6 +13,7 @@ ODD = TableDesign("1.a", DesignedKey("it's"), tags=(("why", "${not} %{so}"), ("!
 
 def test_terraform_escapes_templates_and_names() -> None:
     assert hcl('a"${b}%{c}') == r'"a\"$${b}%%{c}"'
+    assert hcl("\x9b\u202e\b\n\\\U000e0001é") == r'"\u009b\u202e\u0008\n\\\U000e0001é"'
     assert hcl_label("9.Lives-x") == "_9_lives-x"
     assert '"why"  = "$${not} %%{so}"' in terraform(ODD)
 

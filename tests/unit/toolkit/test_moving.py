@@ -228,6 +228,7 @@ def test_a_reply_that_is_not_whole_is_none() -> None:
     assert is_whole(b"{}", str(zlib.crc32(b"{}")))
     assert is_whole(b"{}", None)
     assert not is_whole(b"{", str(zlib.crc32(b"{}")))
+    assert not is_whole(b"{}", "\x1b[2J")
 
 
 def test_throttled_requests_are_sent_again(tables: Tables, monkeypatch: pytest.MonkeyPatch) -> None:

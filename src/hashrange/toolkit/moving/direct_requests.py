@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from zlib_ng import zlib_ng
 
+from hashrange.bounded_replies import BODY_BYTES_MAX, BoundedResponse
 from hashrange.toolkit.target import Target
 
 TIMEOUT_SECONDS = 60
@@ -39,7 +40,7 @@ class DirectRequests:
         self._trusted: ssl.SSLContext | None = None
         if self._url.startswith("https:"):
             self._trusted = ssl.create_default_context(cafile=target.ca_bundle() or get_cert_path(verify=True))
-        self._failures = (OSError, HTTPException, BotoCoreError)
+        self._failures = (OSError, HTTPException, BotoCoreError, ValueError)  # the last for a chunk of negative length
         self._local = threading.local()
         self._connections = set[HTTPConnection]()
         """All that are open."""
@@ -54,8 +55,9 @@ class DirectRequests:
         try:
             connection.request("POST", "/", body, self._signed_headers(operation, body))
             reply = connection.getresponse()
-            content = reply.read()
-            if reply.status == SUCCESS_STATUS and is_whole(content, reply.headers.get("x-amz-crc32")):
+            content = reply.read(BODY_BYTES_MAX + 1)
+            is_read = not reply.length and len(content) <= BODY_BYTES_MAX
+            if is_read and reply.status == SUCCESS_STATUS and is_whole(content, reply.headers.get("x-amz-crc32")):
                 return content
         except self._failures:
             pass
@@ -77,6 +79,7 @@ class DirectRequests:
             if self._trusted is None
             else HTTPSConnection(host, parts.port, timeout=TIMEOUT_SECONDS, context=self._trusted)
         )
+        connection.response_class = BoundedResponse
         self._connections.add(connection)
         return connection
 
@@ -95,4 +98,4 @@ class DirectRequests:
 
 def is_whole(content: bytes, checksum: str | None) -> bool:
     """True if a body is as its header says."""
-    return checksum is None or zlib_ng.crc32(content) == int(checksum)
+    return checksum is None or str(zlib_ng.crc32(content)) == checksum.strip()

@@ -6,8 +6,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from hashrange.toolkit.failures import ToolkitFailure
 from hashrange.toolkit.moving.raw_client import RawClient
 from hashrange.toolkit.moving.unit_rate import UnitRate
+from hashrange.toolkit.replies import SAME_PAGE
 
 NO_KEY = msgspec.Raw(b"")
 
@@ -76,9 +78,11 @@ class ScanReader:
                 self._rate.take(page.units)
                 limit = self._next_limit(page)
             yield page
-            key = bytes(page.last_evaluated_key)
+            begin, key = key, bytes(page.last_evaluated_key)
             if not key:
                 return
+            if key == begin:
+                raise ToolkitFailure(f"the scan of {self._wish.table} does not go on: {SAME_PAGE}.")
 
     def _body(self, segment: int, key: bytes, limit: int | None) -> bytes:
         body = b'%b,"Segment":%d,"TotalSegments":%d' % (self._head, segment, self._wish.segments)
