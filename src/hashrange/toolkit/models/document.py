@@ -166,6 +166,10 @@ class Entity(OfDocument, frozen=True):
     items: list[dict[str, dict[str, Any]]] = []
     """Items in DynamoDB JSON, with all their attributes."""
 
+    def beginnings(self) -> dict[str, str]:
+        """Attribute → how each of its values begins, of those of which that is known."""
+        return {name: one.begins for name, one in self.attributes.items() if one.begins}
+
 
 # --- access patterns -------------------------------------------------------------------------------------
 
