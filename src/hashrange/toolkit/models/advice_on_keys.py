@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from hashrange.items.values import check_item
 from hashrange.toolkit.models.document import AccessPattern, Entity, ModelIndex, ModelTable, SchemaDocument
-from hashrange.toolkit.models.estimate import entities_in, item_write_units, request_read_units
+from hashrange.toolkit.models.estimate import can_be_in, item_write_units, request_read_units
 from hashrange.toolkit.models.finding import ModelFinding, advice, note, wrong
 from hashrange.toolkit.models.key_collisions import find_collisions
 from hashrange.toolkit.models.key_templates import KeyForm, template
@@ -25,8 +25,8 @@ PARTITION_READS, PARTITION_WRITES = 3000, 1000
 """Units per second that a partition serves."""
 COLLISIONS_TOLD_MAX = 5
 """Entities that the finding of another one names."""
-KEYS_MAX = 10**18
-"""Greatest number of partition keys that is counted: more are as good as this many."""
+KEYS_MAX = 10**30
+"""Greatest number of partition keys that is counted: no figures of a document are too much for this many."""
 LARGE_BYTES, ITEM_BYTES_MAX = 100 * 1024, 400 * 1024
 SHARD_IT = "Add an attribute with many values to the key, or a suffix over which writes are spread (write sharding)"
 
@@ -81,7 +81,7 @@ def _form(entity: Entity, name: str) -> KeyForm:
 def _entity_findings(document: SchemaDocument, table: ModelTable, entity: Entity) -> Iterator[ModelFinding]:
     yield from _spread_findings(entity, "the table", table, entity.key)
     for index in table.global_secondary_indexes:
-        if entity in entities_in(document, table, index.index_name):
+        if can_be_in(entity, index):
             templates = entity.key | entity.indexes.get(index.index_name, {})
             yield from _spread_findings(entity, f"the index {index.index_name}", index, templates)
     yield from _size_findings(document, entity)
