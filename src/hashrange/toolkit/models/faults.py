@@ -4,9 +4,10 @@ not there, keys that do not fit their table, and templates that cannot be read.
 A document with any of these cannot be run. Each sentence names the place, and says what to do.
 """
 
-from collections import Counter
+from collections import ChainMap, Counter
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
+from typing import Any
 
 from hashrange.toolkit.models.document import (
     AccessPattern,
@@ -181,11 +182,11 @@ def _pattern_faults(document: SchemaDocument, pattern: AccessPattern) -> Iterato
     yield from _value_faults(pattern, place)
 
 
-def _attribute_names(document: SchemaDocument, pattern: AccessPattern) -> set[str]:
-    """The attributes of the items that a pattern reads, with those that templates make."""
+def _attribute_names(document: SchemaDocument, pattern: AccessPattern) -> Mapping[str, object]:
+    """The attributes of the items that a pattern reads, with those that templates make, as keys of a mapping."""
     entities = [document.entity(name) for name in pattern.entities]
-    made = [name for one in entities for keys in [one.key, *one.indexes.values()] for name in keys]
-    return {*made, *(name for one in entities for name in one.attributes), document.entity_type_attribute}
+    given = [one for entity in entities for one in (entity.key, *entity.indexes.values(), entity.attributes)]
+    return ChainMap[str, Any]({document.entity_type_attribute: ""}, *given)
 
 
 def _get_faults(table: ModelTable, pattern: AccessPattern, place: str) -> Iterator[str]:
