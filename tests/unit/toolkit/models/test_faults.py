@@ -88,6 +88,12 @@ def test_a_contradiction_is_told(changes: dict[str, Any], sentence: str) -> None
     assert faults[0].startswith(sentence)
 
 
+def test_of_many_names_that_are_known_some_are_told() -> None:
+    many = [SHOP["entities"][0] | {"name": f"Kind{number}"} for number in range(99)]
+    fault = next(document_faults(read(changed({"entities": many}))))
+    assert fault.endswith("There are: " + ", ".join(f"Kind{number}" for number in range(20)) + ", ….")
+
+
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
