@@ -5,7 +5,7 @@ A document with any of these cannot be run. Each sentence names the place, and s
 """
 
 from collections import ChainMap, Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from itertools import chain
 from typing import Any
 
@@ -185,7 +185,9 @@ def _pattern_faults(document: SchemaDocument, pattern: AccessPattern) -> Iterato
 def _attribute_names(document: SchemaDocument, pattern: AccessPattern) -> Mapping[str, object]:
     """The attributes of the items that a pattern reads, with those that templates make, as keys of a mapping."""
     entities = [document.entity(name) for name in pattern.entities]
-    given = [one for entity in entities for one in (entity.key, *entity.indexes.values(), entity.attributes)]
+    given: list[MutableMapping[str, Any]] = [
+        one for entity in entities for one in (entity.key, *entity.indexes.values(), entity.attributes)
+    ]
     return ChainMap[str, Any]({document.entity_type_attribute: ""}, *given)
 
 

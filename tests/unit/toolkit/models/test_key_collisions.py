@@ -1,8 +1,5 @@
 """Which kinds of items can have one key is found in steps that the length of a document bounds."""
 
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -13,26 +10,9 @@ from hashrange.toolkit.models.document import SchemaDocument
 from hashrange.toolkit.models.faults import document_faults
 from hashrange.toolkit.models.finding import ModelFinding
 from tests.unit.toolkit.models.documents import Document, read
+from tests.unit.toolkit.models.steps import calls_at_most
 
 CALLS_PER_PAIR = 60
-
-
-@contextmanager
-def calls_at_most(number: int) -> Iterator[None]:
-    """Fail in the block with the call of a function behind this many."""
-    left = number
-
-    def count(_frame: object, event: str, _argument: object) -> None:
-        nonlocal left
-        left -= event in ("call", "c_call")
-        assert left > 0, f"more than {number:,} calls"
-
-    before = sys.getprofile()
-    sys.setprofile(count)
-    try:
-        yield
-    finally:
-        sys.setprofile(before)
 
 
 def keyed(*keys: str | tuple[str, str], begins: str = "") -> SchemaDocument:

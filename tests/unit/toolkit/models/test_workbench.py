@@ -1,7 +1,5 @@
 """A model of NoSQL Workbench becomes a document and again the same model; a document becomes a model."""
 
-import sys
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -18,6 +16,7 @@ from hashrange.toolkit.models.workbench_reading import common_beginning, read_wo
 from hashrange.toolkit.models.workbench_writing import left_out, workbench_model
 from hashrange.toolkit.target import Target
 from tests.unit.toolkit.models.documents import NOTES, SHOP, changed, read
+from tests.unit.toolkit.models.steps import lines_of
 
 Model = dict[str, Any]
 KEYS = {
@@ -105,24 +104,6 @@ def test_a_model_can_be_run(target: Target, model: Model) -> None:
     run = run_model(target, document, is_kept=False, waits=False)
     assert run.item_count == 4
     assert {one.rule for one in find(document, run)} <= {"no-patterns", "several-tables"}
-
-
-def lines_of(function: Callable[[], object]) -> int:
-    """How many lines are executed, counting each turn of a loop."""
-    lines = 0
-
-    def trace(_frame: object, event: str, _argument: object) -> Any:
-        nonlocal lines
-        lines += event == "line"
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        function()
-    finally:
-        sys.settrace(before)
-    return lines
 
 
 def large_model(number: int) -> Model:
