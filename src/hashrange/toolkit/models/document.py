@@ -18,6 +18,8 @@ from hashrange.written.values import fault_in, place_of_json_fault
 
 DEPTH_MAX = 100
 """Objects and lists inside of one another in a file. DynamoDB takes 32 levels in an attribute."""
+VALUES_MAX = 200_000
+"""Values of all kinds in a file: each becomes some hundred bytes in memory, in several forms."""
 KEY_BYTES_MAX = limits.PARTITION_KEY_MAX_BYTES
 
 Name = Annotated[str, Meta(min_length=1, max_length=255, description="text of 1 to 255 characters")]
@@ -366,20 +368,24 @@ def read_json(text: bytes, source: str) -> Any:
         raise UsageFault(f"{source} has a number with too many digits, or too large a one. Mend it.") from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise UsageFault(f"{source} is no JSON{place_of_json_fault(text)}. Mend it, or name another file.") from None
-    if _is_deeper(value, DEPTH_MAX):
-        raise UsageFault(f"{source} is nested too deeply: it has more than {DEPTH_MAX} levels. Mend it.")
+    fault = _fault_of_size(value)
+    if fault is not None:
+        raise UsageFault(f"{source} {fault} Leave out samples, or split the model.")
     return value
 
 
-def _is_deeper(value: Any, levels: int) -> bool:
-    """True if a value of JSON has more levels of objects and lists than this many."""
-    level = [value]
-    for _ in range(levels + 1):
+def _fault_of_size(value: Any) -> str | None:
+    """What of a value of JSON is too much; None if its levels and values are few enough."""
+    level, number = [value], 0
+    for _ in range(DEPTH_MAX + 1):
+        number += len(level)
+        if number > VALUES_MAX:
+            return f"has more than {VALUES_MAX:,} values."
         containers = [one for one in level if isinstance(one, dict | list)]
         if not containers:
-            return False
+            return None
         level = [inner for one in containers for inner in (one.values() if isinstance(one, dict) else one)]
-    return True
+    return f"is nested too deeply: it has more than {DEPTH_MAX} levels."
 
 
 def document_schema() -> dict[str, Any]:

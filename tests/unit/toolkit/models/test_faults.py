@@ -166,6 +166,8 @@ def test_another_form_is_told_with_its_place(changes: dict[str, Any], sentence: 
             b'{"name": ' + b"[" * 100 + b"]" * 100 + b"}",
             "model.json is nested too deeply: it has more than 100 levels.",
         ),
+        (b'{"name": [' + b"1," * 199_997 + b"1]}", "model.json: name is a list"),
+        (b'{"name": [' + b"1," * 199_998 + b"1]}", "model.json has more than 200,000 values. Leave out samples, or"),
         (b'{"name": ' + b"[" * 99 + b"]" * 99 + b"}", "model.json: name is a list; it must be text of 1 to 255 charac"),
     ],
 )
