@@ -12,7 +12,6 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
-from hashrange import limits
 from hashrange.toolkit.failures import UsageFault
 from hashrange.written.values import fault_in, place_of_json_fault
 
@@ -20,7 +19,7 @@ DEPTH_MAX = 100
 """Objects and lists inside of one another in a file. DynamoDB takes 32 levels in an attribute."""
 VALUES_MAX = 200_000
 """Values of all kinds in a file: each becomes some hundred bytes in memory, in several forms."""
-KEY_BYTES_MAX = limits.PARTITION_KEY_MAX_BYTES
+KEY_BYTES_MAX, SORT_KEY_BYTES_MAX = 2048, 1024
 
 Name = Annotated[str, Meta(min_length=1, max_length=255, description="text of 1 to 255 characters")]
 AttributeName = Annotated[str, Meta(min_length=1, max_length=65_535, description="text of 1 to 65,535 characters")]

@@ -5,10 +5,16 @@ values of access patterns that a template lacks.
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from hashrange import limits
 from hashrange.errors import HashrangeError
 from hashrange.items.values import check_item
-from hashrange.toolkit.models.document import KEY_BYTES_MAX, Entity, ModelIndex, ModelTable, SchemaDocument
+from hashrange.toolkit.models.document import (
+    KEY_BYTES_MAX,
+    SORT_KEY_BYTES_MAX,
+    Entity,
+    ModelIndex,
+    ModelTable,
+    SchemaDocument,
+)
 from hashrange.toolkit.models.key_templates import parse_key_template
 from hashrange.toolkit.models.sample_items import entity_items, key_attribute_names, sort_names
 from hashrange.written.names import did_you_mean
@@ -68,7 +74,7 @@ def key_size_faults(
         parsed = parse_key_template(text)
         if parsed is None:
             continue
-        most = limits.SORT_KEY_MAX_BYTES if name in sorts else limits.PARTITION_KEY_MAX_BYTES
+        most = SORT_KEY_BYTES_MAX if name in sorts else KEY_BYTES_MAX
         if parsed.fixed_bytes(begins) > most:
             yield (
                 f"{place}: the template of {name} makes values of more than {most:,} bytes, which no key has. Shorten"
