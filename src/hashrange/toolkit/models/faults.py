@@ -185,10 +185,11 @@ def _pattern_faults(document: SchemaDocument, pattern: AccessPattern) -> Iterato
 def _attribute_names(document: SchemaDocument, pattern: AccessPattern) -> Mapping[str, object]:
     """The attributes of the items that a pattern reads, with those that templates make, as keys of a mapping."""
     entities = [document.entity(name) for name in pattern.entities]
-    given: list[MutableMapping[str, Any]] = [
-        one for entity in entities for one in (entity.key, *entity.indexes.values(), entity.attributes)
-    ]
-    return ChainMap[str, Any]({document.entity_type_attribute: ""}, *given)
+    given: list[MutableMapping[str, Any]] = [{document.entity_type_attribute: ""}]
+    for one in entities:
+        given += [one.key, *one.indexes.values()]
+        given.append(one.attributes)
+    return ChainMap(*given)
 
 
 def _get_faults(table: ModelTable, pattern: AccessPattern, place: str) -> Iterator[str]:
