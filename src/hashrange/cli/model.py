@@ -4,6 +4,7 @@ Checks a schema document, runs its access patterns on a server of its own or at 
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from hashrange.cli.main import DONE, WRONG_USE, count, refuse
@@ -36,6 +37,8 @@ never touched.
 
 The exit code is 3 if there is something to mend in the design. Needs the extra toolkit: {install}
 """
+FAULTS_TOLD_MAX = 100
+"""Contradictions of a document that are told at once."""
 SCHEMA_ENDING = ".schema.json"
 OWN_ENDPOINT = "http://own-server"
 """What the command's own server is called in sentences."""
@@ -116,9 +119,11 @@ def read_model(options: Any) -> "SchemaDocument | None":
     path = options.file or options.workbench_source
     read = read_workbench if options.file is None else parse_document
     document = read(read_file(path), path)
-    faults = list(document_faults(document))
-    for fault in faults:
+    faults = list(islice(document_faults(document), FAULTS_TOLD_MAX + 1))
+    for fault in faults[:FAULTS_TOLD_MAX]:
         refuse(f"{path}: {fault}", WRONG_USE)
+    if len(faults) > FAULTS_TOLD_MAX:
+        refuse(f"{path}: there is more that contradicts itself. Mend these {FAULTS_TOLD_MAX} first.", WRONG_USE)
     return None if faults else document
 
 

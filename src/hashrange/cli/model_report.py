@@ -81,7 +81,7 @@ def pattern_rows(run: "ModelRun") -> Iterator[OutputRow]:
             one.pattern.name,
             one.pattern.operation,
             one.pattern.index,
-            len(one.items),
+            one.item_count,
             None if sample is None else sample.item_count,
             one.requests,
             one.read_units,

@@ -10,10 +10,9 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 import msgspec.inspect as declared
 
-from hashrange.written.names import did_you_mean
+from hashrange.written.names import did_you_mean, told_names
 
 SHOWN_CHARACTERS_MAX = 100
-NAMES_TOLD_MAX = 20
 UNTOLD = "it does not have the form that it needs."
 
 ObjectWord = Literal["table", "object"]
@@ -108,8 +107,9 @@ def _fault_in_struct(value: dict[Any, Any], info: declared.StructType, place: _P
     if info.forbid_unknown_fields and unknown:
         name = unknown[0][:SHOWN_CHARACTERS_MAX]
         known = sorted(fields)
-        listed = ", ".join(known[:NAMES_TOLD_MAX]) + (", …" if len(known) > NAMES_TOLD_MAX else "")
-        return _Fault(place, f"has no member {name}.{did_you_mean(name, known) or f' Its members are {listed}.'}")
+        return _Fault(
+            place, f"has no member {name}.{did_you_mean(name, known) or f' Its members are {told_names(known)}.'}"
+        )
     for name, field in fields.items():
         if name in value:
             fault = _fault_in(value[name], field.type, (*place, name), words)
@@ -198,14 +198,19 @@ def _expected(info: declared.Type, words: _Words) -> str:
         case declared.UnionType():
             return " or ".join(_expected(one, words) for one in info.types if not isinstance(one, declared.NoneType))
         case declared.ListType() | declared.VarTupleType():
-            most = "" if info.max_length is None else f" of at most {info.max_length:,} values"
-            least = f" of at least {info.min_length:,} values" if info.min_length else ""
-            return f"a list{most or least}"
+            return _expected_list(info)
         case declared.DateTimeType():
             return "a time, such as 2026-12-31T23:59:59Z"
         case declared.CustomType() if info.cls in words.checks:
             return words.checks[info.cls][1]
     return "an object" if words.object == "object" else "a table"
+
+
+def _expected_list(info: declared.ListType | declared.VarTupleType) -> str:
+    least, most = info.min_length or 0, info.max_length
+    if most is not None:
+        return f"a list of {f'{least:,} to' if least else 'at most'} {most:,} values"
+    return f"a list of at least {least:,} values" if least else "a list"
 
 
 def _expected_text(info: declared.StrType) -> str:

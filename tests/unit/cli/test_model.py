@@ -166,3 +166,15 @@ def test_each_contradiction_is_a_sentence(written: Written, capsys: Printed) -> 
     assert second.startswith(
         f"hashrange: {path}: the access pattern ordersOfStatus: partitionKey needs a template for each"
     )
+
+
+def test_of_many_contradictions_the_first_are_told(written: Written, capsys: Printed) -> None:
+    names = [f"Q{number}" for number in range(90)]
+    path = written(changed({"accessPatterns/0/entities": names, "accessPatterns/1/entities": names}))
+    assert main(["model", path]) == WRONG_USE
+    *told, last = capsys.readouterr().err.splitlines()
+    assert len(told) == 100
+    assert last.endswith("model.json: there is more that contradicts itself. Mend these 100 first.")
+    path = written(changed({"accessPatterns/0/entities": names, "accessPatterns/1/entities": names[:10]}))
+    assert main(["model", path]) == WRONG_USE
+    assert len(capsys.readouterr().err.splitlines()) == 100

@@ -5,15 +5,15 @@ Source of the numbers: developer guide, *partitions* and *quotas*.
 """
 
 from collections.abc import Iterator, Mapping
-from itertools import combinations
 from typing import NamedTuple
 
 from hashrange.items.values import check_item
 from hashrange.toolkit.models.document import AccessPattern, Entity, ModelIndex, ModelTable, SchemaDocument
-from hashrange.toolkit.models.estimate import entities_in, item_write_units, request_read_units
-from hashrange.toolkit.models.finding import ModelFinding, advice, wrong
-from hashrange.toolkit.models.key_templates import Glob, can_be_equal, template
-from hashrange.toolkit.models.sample_items import entity_items, partition_names, sort_names
+from hashrange.toolkit.models.estimate import can_be_in, item_write_units, request_read_units
+from hashrange.toolkit.models.finding import ModelFinding, advice, note, wrong
+from hashrange.toolkit.models.key_collisions import find_collisions
+from hashrange.toolkit.models.key_templates import KeyForm, template
+from hashrange.toolkit.models.sample_items import entity_items, key_attribute_names, partition_names, sort_names
 
 FEW_VALUES = 100
 """A partition key with at most this many values is not spread over partitions."""
@@ -23,6 +23,10 @@ FEW_NAMES = KIND_NAMES | DAY_NAMES
 """Names of attributes that have few values at a time, unless the document says how many."""
 PARTITION_READS, PARTITION_WRITES = 3000, 1000
 """Units per second that a partition serves."""
+COLLISIONS_TOLD_MAX = 5
+"""Entities that the finding of another one names."""
+KEYS_MAX = 10**30
+"""Greatest number of partition keys that is counted: no figures of a document are too much for this many."""
 LARGE_BYTES, ITEM_BYTES_MAX = 100 * 1024, 400 * 1024
 SHARD_IT = "Add an attribute with many values to the key, or a suffix over which writes are spread (write sharding)"
 
@@ -38,20 +42,37 @@ def key_findings(document: SchemaDocument) -> Iterator[ModelFinding]:
 
 
 def _collisions(document: SchemaDocument, table: ModelTable) -> Iterator[ModelFinding]:
-    for one, other in combinations(document.entities_of(table), 2):
-        if all(can_be_equal(_glob(one, name), _glob(other, name)) for name in one.key):
-            yield wrong(
-                "collision",
-                f"entities {one.name} and {other.name}",
-                f"an item of each can have the same key in the table {table.table_name}, and the later one replaces the"
-                ' other. Let their keys begin with different texts, or say by "begins" how the attributes do.',
-            )
+    entities, names = document.entities_of(table), key_attribute_names(table)
+    found = find_collisions([tuple(_form(entity, name) for name in names) for entity in entities])
+    for one, others in found.others.items():
+        yield _collision(table, entities[one].name, [entities[other].name for other in others])
+    if not found.is_complete:
+        yield note(
+            "not-compared",
+            f"table {table.table_name}",
+            f"the templates of its {len(entities):,} entities are too long to compare each with each, so not all kinds"
+            " of items that can have the same key are told. Let their keys begin with different texts.",
+        )
 
 
-def _glob(entity: Entity, name: str) -> Glob:
+def _collision(table: ModelTable, name: str, others: list[str]) -> ModelFinding:
+    """The finding of an entity whose items can have the keys of those of others."""
+    place, told = f"entities {name} and {others[0]}", "an item of each can have the same key"
+    if len(others) > 1:
+        more = f" and {len(others) - COLLISIONS_TOLD_MAX:,} others" if len(others) > COLLISIONS_TOLD_MAX else ""
+        place = f"entity {name}"
+        told = f"an item can have the same key as one of {', '.join(others[:COLLISIONS_TOLD_MAX])}{more}"
+    return wrong(
+        "collision",
+        place,
+        f"{told} in the table {table.table_name}, and the later one replaces the other. Let their keys begin with"
+        ' different texts, or say by "begins" how the attributes do.',
+    )
+
+
+def _form(entity: Entity, name: str) -> KeyForm:
     """The form of all values of a key attribute of an entity."""
-    begins = {attribute: one.begins for attribute, one in entity.attributes.items()}
-    return template(entity.key[name]).glob(begins)
+    return template(entity.key[name]).form(entity.beginnings())
 
 
 # --- partition keys --------------------------------------------------------------------------------------
@@ -60,7 +81,7 @@ def _glob(entity: Entity, name: str) -> Glob:
 def _entity_findings(document: SchemaDocument, table: ModelTable, entity: Entity) -> Iterator[ModelFinding]:
     yield from _spread_findings(entity, "the table", table, entity.key)
     for index in table.global_secondary_indexes:
-        if entity in entities_in(document, table, index.index_name):
+        if can_be_in(entity, index):
             templates = entity.key | entity.indexes.get(index.index_name, {})
             yield from _spread_findings(entity, f"the index {index.index_name}", index, templates)
     yield from _size_findings(document, entity)
@@ -88,7 +109,7 @@ def _spread(entity: Entity, places: list[str]) -> Spread:
         if values is None:
             is_few = is_few and place.lower() in FEW_NAMES
             number = 0
-        number *= values or 1
+        number = min(number * (values or 1), KEYS_MAX)
     return Spread(number or None, is_few and number <= FEW_VALUES)
 
 

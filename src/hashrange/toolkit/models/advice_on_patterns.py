@@ -122,7 +122,7 @@ def _size_findings(document: SchemaDocument, pattern: AccessPattern, place: str)
 # --- what a run has found --------------------------------------------------------------------------------
 
 
-def run_findings(document: SchemaDocument, run: PatternRun) -> Iterator[ModelFinding]:
+def run_findings(run: PatternRun) -> Iterator[ModelFinding]:
     """The findings of what a pattern has found with its sample."""
     pattern, place = run.pattern, f"access pattern {run.pattern.name}"
     assert pattern.sample is not None
@@ -130,11 +130,11 @@ def run_findings(document: SchemaDocument, run: PatternRun) -> Iterator[ModelFin
         yield wrong("refused", place, f"{run.refusal} Mend the pattern, or what it reads.")
         return
     expected = pattern.sample.item_count
-    if len(run.items) != expected:
+    if run.item_count != expected:
         yield wrong(
             "item-count",
             place,
-            f"the number of items found is {len(run.items)}, and its sample says {expected}. Mend the keys, the"
+            f"the number of items found is {run.item_count}, and its sample says {expected}. Mend the keys, the"
             " samples, or the number.",
         )
     if run.requests > 1:
@@ -144,16 +144,14 @@ def run_findings(document: SchemaDocument, run: PatternRun) -> Iterator[ModelFin
             f"its sample took {run.requests} requests, because a Query returns at most {PAGE_BYTES_MAX:,} bytes. Let it"
             " read less, with a narrower sort key or a limit, or make the items smaller.",
         )
-    attribute = document.entity_type_attribute
-    kinds = {item[attribute].get("S", "") for item in run.items if attribute in item}
-    for kind in sorted(kinds - {*pattern.entities}):
+    for kind in sorted(run.kinds - {*pattern.entities}):
         yield wrong(
             "other-items",
             place,
             f"it also finds items of {kind}. Narrow its sort key, or add {kind} to its entities.",
         )
-    discarded = run.scanned_count - len(run.items)
-    if discarded > len(run.items):
+    discarded = run.scanned_count - run.item_count
+    if discarded > run.item_count:
         yield advice(
             "discarded",
             place,

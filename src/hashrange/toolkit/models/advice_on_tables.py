@@ -5,7 +5,7 @@ that nobody reads, figures that do not fit, and what speaks for one table or for
 from collections.abc import Iterator
 
 from hashrange.toolkit.models.document import ModelIndex, ModelTable, SchemaDocument
-from hashrange.toolkit.models.estimate import Estimate, entities_in, estimate
+from hashrange.toolkit.models.estimate import Estimate, can_be_in, estimate
 from hashrange.toolkit.models.finding import ModelFinding, advice, note, wrong
 from hashrange.toolkit.models.sample_items import key_attribute_names
 
@@ -107,7 +107,7 @@ def _vector_findings(document: SchemaDocument, table: ModelTable) -> Iterator[Mo
             )
         for index in table.indexes():
             held = index.projection.projection_type == "ALL" or name in index.projection.non_key_attributes
-            if held and any(one in holding for one in entities_in(document, table, index.index_name)):
+            if held and any(can_be_in(one, index) for one in holding):
                 yield advice(
                     "vector-in-index",
                     f"index {index.index_name} of {table.table_name}",

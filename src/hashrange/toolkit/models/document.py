@@ -6,6 +6,7 @@ JSON Schema that editors read (`document_schema`) come from them. What the parts
 `faults.py`.
 """
 
+from functools import cached_property
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -14,13 +15,25 @@ from msgspec import UNSET, Meta, Struct, UnsetType, field
 from hashrange.toolkit.failures import UsageFault
 from hashrange.written.values import fault_in, place_of_json_fault
 
-Name = Annotated[str, Meta(min_length=1, description="text that is not empty")]
+DEPTH_MAX = 100
+"""Objects and lists inside of one another in a file. DynamoDB takes 32 levels in an attribute."""
+VALUES_MAX = 200_000
+"""Values of all kinds in a file: each becomes some hundred bytes in memory, in several forms."""
+KEY_BYTES_MAX, SORT_KEY_BYTES_MAX = 2048, 1024
+
+Name = Annotated[str, Meta(min_length=1, max_length=255, description="text of 1 to 255 characters")]
+AttributeName = Annotated[str, Meta(min_length=1, max_length=65_535, description="text of 1 to 65,535 characters")]
 Template = Annotated[
     str,
-    Meta(max_length=2048, description='text in which {name} stands for an attribute, such as "ORDER#{orderId}"'),
+    Meta(
+        max_length=KEY_BYTES_MAX, description='text in which {name} stands for an attribute, such as "ORDER#{orderId}"'
+    ),
 ]
-Figure = Annotated[float, Meta(ge=0, description="a number of at least 0")]
-Count = Annotated[int, Meta(ge=0, description="a whole number of at least 0")]
+Figure = Annotated[float, Meta(ge=0, le=1e9, description="a number from 0 to 1,000,000,000")]
+Count = Annotated[int, Meta(ge=0, le=10**12, description="a whole number from 0 to 1,000,000,000,000")]
+ItemBytes = Annotated[int, Meta(ge=0, le=10**8, description="a whole number from 0 to 100,000,000")]
+Bytes = Annotated[int, Meta(ge=0, le=10**18, description="a whole number from 0 to 10^18")]
+Units = Annotated[float, Meta(ge=0, le=1e15, description="a number from 0 to 10^15")]
 TypeWord = Literal["S", "N", "B", "BOOL", "NULL", "L", "M", "SS", "NS", "BS"]
 SortWord = Literal["=", "<", "<=", ">", ">=", "between", "begins_with"]
 FilterWord = Literal["=", "<>", "<", "<=", ">", ">=", "between", "begins_with", "contains", "exists", "missing"]
@@ -52,14 +65,14 @@ class ModelProjection(OfCreateTable, frozen=True):
     """Which attributes an index holds beside keys."""
 
     projection_type: Literal["ALL", "KEYS_ONLY", "INCLUDE"]
-    non_key_attributes: list[Name] = []
+    non_key_attributes: list[AttributeName] = []
 
 
 class ModelIndex(OfCreateTable, frozen=True):
     """A global or local secondary index."""
 
     index_name: Name
-    key_schema: Annotated[list[KeyElement], Meta(min_length=1)]
+    key_schema: Annotated[list[KeyElement], Meta(min_length=1, max_length=100)]
     projection: ModelProjection
     provisioned_throughput: dict[str, Any] | UnsetType = UNSET
     on_demand_throughput: dict[str, Any] | UnsetType = UNSET
@@ -93,14 +106,14 @@ class ModelTable(OfCreateTable, frozen=True):
     """A table; without a billing mode it is on demand."""
 
     table_name: Name
-    attribute_definitions: Annotated[list[ModelAttribute], Meta(min_length=1)]
+    attribute_definitions: Annotated[list[ModelAttribute], Meta(min_length=1, max_length=1000)]
     key_schema: Annotated[list[KeyElement], Meta(min_length=1, max_length=2)]
     billing_mode: Literal["PAY_PER_REQUEST", "PROVISIONED"] = "PAY_PER_REQUEST"
     provisioned_throughput: dict[str, Any] | UnsetType = UNSET
     on_demand_throughput: dict[str, Any] | UnsetType = UNSET
-    global_secondary_indexes: list[ModelIndex] = []
-    local_secondary_indexes: list[ModelIndex] = []
-    vector_indexes: list[ModelVectorIndex] = []
+    global_secondary_indexes: Annotated[list[ModelIndex], Meta(max_length=100)] = []
+    local_secondary_indexes: Annotated[list[ModelIndex], Meta(max_length=100)] = []
+    vector_indexes: Annotated[list[ModelVectorIndex], Meta(max_length=100)] = []
     stream_specification: dict[str, Any] | UnsetType = UNSET
     sse_specification: dict[str, Any] | UnsetType = field(default=UNSET, name="SSESpecification")
     table_class: str | UnsetType = UNSET
@@ -143,8 +156,12 @@ class EntityAttribute(OfDocument, frozen=True):
     type: TypeWord
     required: bool = False
     description: str = ""
-    begins: str = ""
-    distinct_values: Annotated[int, Meta(ge=1, description="a whole number of at least 1")] | None = None
+    begins: Annotated[
+        str, Meta(max_length=KEY_BYTES_MAX, description=f"text of at most {KEY_BYTES_MAX:,} characters")
+    ] = ""
+    distinct_values: (
+        Annotated[int, Meta(ge=1, le=10**12, description="a whole number from 1 to 1,000,000,000,000")] | None
+    ) = None
     """Number of values that the attribute has in all items; None: many."""
 
 
@@ -159,12 +176,16 @@ class Entity(OfDocument, frozen=True):
     description: str = ""
     indexes: dict[str, dict[str, Template]] = {}
     item_count: Count = 0
-    item_bytes: Count = 0
+    item_bytes: ItemBytes = 0
     writes_per_second: Figure = 0
     samples: list[dict[str, Any]] = []
     """Items in plain JSON, without the attributes that templates make."""
     items: list[dict[str, dict[str, Any]]] = []
     """Items in DynamoDB JSON, with all their attributes."""
+
+    def beginnings(self) -> dict[str, str]:
+        """Attribute → how each of its values begins, of those of which that is known."""
+        return {name: one.begins for name, one in self.attributes.items() if one.begins}
 
 
 # --- access patterns -------------------------------------------------------------------------------------
@@ -174,15 +195,15 @@ class SortCondition(OfDocument, frozen=True):
     """A condition on a sort key."""
 
     condition: SortWord
-    values: list[Template]
+    values: Annotated[list[Template], Meta(max_length=10)]
 
 
 class FilterCondition(OfDocument, frozen=True):
     """A condition on items that have been read."""
 
-    attribute: Name
+    attribute: AttributeName
     condition: FilterWord
-    values: list[Template] = []
+    values: Annotated[list[Template], Meta(max_length=10)] = []
 
 
 class PatternSample(OfDocument, frozen=True):
@@ -197,7 +218,7 @@ class AccessPattern(OfDocument, frozen=True):
     """A question of the application, and the one request that answers it."""
 
     name: Name
-    entities: Annotated[list[Name], Meta(min_length=1)]
+    entities: Annotated[list[Name], Meta(min_length=1, max_length=100)]
     operation: OperationWord
     number: Count | None = None
     question: str = ""
@@ -206,19 +227,19 @@ class AccessPattern(OfDocument, frozen=True):
     index: str = ""
     key: dict[str, Template] = {}
     """Of GetItem."""
-    partition_key: Template | list[Template] = ""
+    partition_key: Template | Annotated[list[Template], Meta(max_length=10)] = ""
     """Of Query; a list if the index's partition key has several attributes."""
-    sort_key: SortCondition | list[SortCondition] | None = None
+    sort_key: SortCondition | Annotated[list[SortCondition], Meta(max_length=10)] | None = None
     condition: dict[str, Template] = {}
     """Of SearchVectors: attribute → value."""
     top_k: Annotated[int, Meta(ge=1, le=100, description="a whole number from 1 to 100")] = 10
-    filter: list[FilterCondition] = []
-    attributes: list[Name] = []
+    filter: Annotated[list[FilterCondition], Meta(max_length=100)] = []
+    attributes: Annotated[list[AttributeName], Meta(max_length=1000)] = []
     """The attributes that are asked for; empty: all."""
     is_newest_first: bool = False
     is_consistent: bool = False
-    limit: Annotated[int, Meta(ge=1, description="a whole number of at least 1")] | None = None
-    then_writes: list[Name] = []
+    limit: Annotated[int, Meta(ge=1, le=2**31 - 1, description="a whole number from 1 to 2,147,483,647")] | None = None
+    then_writes: Annotated[list[Name], Meta(max_length=100)] = []
     """Entities that the application then writes, with what it has read."""
     requests_per_second: Figure = 0
     items_per_request: Figure = 1
@@ -247,13 +268,13 @@ class AccessPattern(OfDocument, frozen=True):
 class ExpiryDays(OfDocument, frozen=True):
     """After how many days items of an entity expire."""
 
-    days: Figure
+    days: Annotated[float, Meta(ge=0, le=100_000, description="a number from 0 to 100,000")]
 
 
 class ModelExpiry(OfDocument, frozen=True):
     """Which attribute says when an item expires, and which entities have it."""
 
-    attribute: Name
+    attribute: AttributeName
     entities: dict[str, ExpiryDays]
     note: str = ""
 
@@ -261,14 +282,14 @@ class ModelExpiry(OfDocument, frozen=True):
 class StatedUnits(OfDocument, frozen=True):
     """Units per second of a table or an index, as the document says."""
 
-    read_units: Figure
-    write_units: Figure
+    read_units: Units
+    write_units: Units
 
 
 class StatedCapacity(StatedUnits, frozen=True):
     """Units per second of a table, and of its indexes."""
 
-    storage_bytes: Count = 0
+    storage_bytes: Bytes = 0
     indexes: dict[str, StatedUnits] = {}
 
 
@@ -279,18 +300,18 @@ class Capacity(OfDocument, frozen=True):
     note: str = ""
 
 
-class SchemaDocument(OfDocument, frozen=True):
+class SchemaDocument(OfDocument, frozen=True, dict=True):
     """A schema document."""
 
     name: Name
-    tables: Annotated[list[ModelTable], Meta(min_length=1)]
-    entities: Annotated[list[Entity], Meta(min_length=1)]
+    tables: Annotated[list[ModelTable], Meta(min_length=1, max_length=100)]
+    entities: Annotated[list[Entity], Meta(min_length=1, max_length=1000)]
     schema: str = field(default="", name="$schema")
     version: Literal[1] = 1
     description: str = ""
     entity_type_attribute: str = ""
     """Attribute of each item that holds the name of its entity; empty: there is none."""
-    access_patterns: list[AccessPattern] = []
+    access_patterns: Annotated[list[AccessPattern], Meta(max_length=500)] = []
     time_to_live: ModelExpiry | None = None
     capacity: Capacity | None = None
     workbench: dict[str, Any] = {}
@@ -306,11 +327,19 @@ class SchemaDocument(OfDocument, frozen=True):
 
     def table(self, name: str) -> ModelTable:
         """The table of this name; the only one if the name is empty."""
-        return next(one for one in self.tables if name in {"", one.table_name})
+        return self._tables_by_name[name] if name else self.tables[0]
 
     def entity(self, name: str) -> Entity:
         """The entity of this name."""
-        return next(one for one in self.entities if one.name == name)
+        return self._entities_by_name[name]
+
+    @cached_property
+    def _tables_by_name(self) -> dict[str, ModelTable]:
+        return {one.table_name: one for one in self.tables}
+
+    @cached_property
+    def _entities_by_name(self) -> dict[str, Entity]:
+        return {one.name: one for one in self.entities}
 
     def entities_of(self, table: ModelTable) -> list[Entity]:
         """The entities whose items are in a table."""
@@ -333,9 +362,29 @@ def parse_document(text: bytes, source: str) -> SchemaDocument:
 def read_json(text: bytes, source: str) -> Any:
     """The value of a JSON text. Raises UsageFault."""
     try:
-        return msgspec.json.decode(text)
+        value = msgspec.json.decode(text)
+    except msgspec.ValidationError:
+        raise UsageFault(f"{source} has a number with too many digits, or too large a one. Mend it.") from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise UsageFault(f"{source} is no JSON{place_of_json_fault(text)}. Mend it, or name another file.") from None
+    fault = _fault_of_size(value)
+    if fault is not None:
+        raise UsageFault(f"{source} {fault} Leave out samples, or split the model.")
+    return value
+
+
+def _fault_of_size(value: Any) -> str | None:
+    """What of a value of JSON is too much; None if its levels and values are few enough."""
+    level, number = [value], 0
+    for _ in range(DEPTH_MAX + 1):
+        number += len(level)
+        if number > VALUES_MAX:
+            return f"has more than {VALUES_MAX:,} values."
+        containers = [one for one in level if isinstance(one, dict | list)]
+        if not containers:
+            return None
+        level = [inner for one in containers for inner in (one.values() if isinstance(one, dict) else one)]
+    return f"is nested too deeply: it has more than {DEPTH_MAX} levels."
 
 
 def document_schema() -> dict[str, Any]:

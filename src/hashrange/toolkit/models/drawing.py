@@ -79,8 +79,8 @@ def _result_cells(found: PatternRun | None) -> str:
     if found is None or found.pattern.sample is None:
         return '<td class="number">not run</td><td class="number"></td>'
     expected = found.pattern.sample.item_count
-    is_right = len(found.items) == expected and not found.refusal
-    number = str(len(found.items)) if is_right else f"{len(found.items)}, not {expected}"
+    is_right = found.item_count == expected and not found.refusal
+    number = str(found.item_count) if is_right else f"{found.item_count}, not {expected}"
     if found.refusal:
         number = "refused"
     kind = "number" if is_right else "number wrong"
@@ -125,7 +125,7 @@ def _estimate_row(one: Estimate, cost: float) -> str:
 
 
 def _table_parts(document: SchemaDocument, table: ModelTable) -> Iterator[str]:
-    items = table_items(document, table)
+    items = list(table_items(document, table))
     kinds = {entity.name: number % COLOURS for number, entity in enumerate(document.entities)}
     yield from _collections(f"Table {table.table_name}", table, kinds, [HeldItem(one, one.attributes) for one in items])
     for index in table.indexes():

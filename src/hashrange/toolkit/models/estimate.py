@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from hashrange.toolkit.models.document import AccessPattern, Entity, ModelTable, SchemaDocument
+from hashrange.toolkit.models.document import AccessPattern, Entity, ModelIndex, ModelTable, SchemaDocument
 from hashrange.toolkit.models.sample_items import key_attribute_names
 from hashrange.toolkit.prices import TABLE_CLASSES, Prices
 
@@ -101,12 +101,13 @@ def entities_in(document: SchemaDocument, table: ModelTable, index_name: str) ->
     """The entities that can be in a secondary index: those that have all attributes of its key."""
     index = table.index(index_name)
     assert index is not None
-    found = []
-    for entity in document.entities_of(table):
-        given = {*entity.key, *entity.indexes.get(index_name, {}), *entity.attributes}
-        if all(name in given for name in key_attribute_names(index)):
-            found.append(entity)
-    return found
+    return [one for one in document.entities_of(table) if can_be_in(one, index)]
+
+
+def can_be_in(entity: Entity, index: ModelIndex) -> bool:
+    """True if items of an entity can have all attributes of an index's key."""
+    given = (entity.key, entity.indexes.get(index.index_name, {}), entity.attributes)
+    return all(any(name in one for one in given) for name in key_attribute_names(index))
 
 
 def request_bytes(document: SchemaDocument, pattern: AccessPattern) -> float:

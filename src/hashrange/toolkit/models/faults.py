@@ -4,8 +4,10 @@ not there, keys that do not fit their table, and templates that cannot be read.
 A document with any of these cannot be run. Each sentence names the place, and says what to do.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections import ChainMap, Counter
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
+from itertools import chain
+from typing import Any
 
 from hashrange.toolkit.models.document import (
     AccessPattern,
@@ -17,8 +19,14 @@ from hashrange.toolkit.models.document import (
 )
 from hashrange.toolkit.models.key_templates import parse_key_template
 from hashrange.toolkit.models.sample_items import key_attribute_names, partition_names, sort_names
-from hashrange.toolkit.models.value_faults import item_faults, sample_faults, value_fault
-from hashrange.written.names import did_you_mean
+from hashrange.toolkit.models.value_faults import (
+    item_faults,
+    key_size_faults,
+    sample_faults,
+    sample_number_faults,
+    value_fault,
+)
+from hashrange.written.names import did_you_mean, told_names
 
 OPERANDS = {"between": 2, "exists": 0, "missing": 0}
 """Values of a condition; all others take one."""
@@ -26,12 +34,17 @@ OPERANDS = {"between": 2, "exists": 0, "missing": 0}
 
 def document_faults(document: SchemaDocument) -> Iterator[str]:
     """A sentence for each fault. What stands on something that is wrong is not looked at."""
-    found = list(_reference_faults(document))
-    yield from found
-    if found:
+    is_found = False
+    for fault in chain(sample_number_faults(document), _reference_faults(document)):
+        is_found = True
+        yield fault
+    if is_found:
         return
-    found = [fault for entity in document.entities for fault in _entity_faults(document, entity)]
-    yield from found or item_faults(document)
+    for fault in (fault for entity in document.entities for fault in _entity_faults(document, entity)):
+        is_found = True
+        yield fault
+    if not is_found:
+        yield from item_faults(document)
     for pattern in document.access_patterns:
         yield from _pattern_faults(document, pattern)
     if document.time_to_live is not None:
@@ -74,14 +87,14 @@ def _table_name_faults(place: str, name: str, tables: list[str]) -> Iterator[str
     if name:
         yield from _unknown(place, "table", name, tables)
     elif len(tables) > 1:
-        yield f'{place} must say in which table it is: add "table", one of {", ".join(tables)}.'
+        yield f'{place} must say in which table it is: add "table", one of {told_names(tables)}.'
 
 
 def _unknown(place: str, noun: str, name: str, known: Iterable[str]) -> Iterator[str]:
     """A sentence if a name is not known."""
     names = list(known)
     if name not in names:
-        told = ", ".join(filter(None, names)) or "none"
+        told = told_names(filter(None, names)) or "none"
         yield f"{place} names the {noun} {name}, which is not there.{did_you_mean(name, names)} There are: {told}."
 
 
@@ -94,6 +107,7 @@ def _entity_faults(document: SchemaDocument, entity: Entity) -> Iterator[str]:
         f"{place}: the key", entity.key, key_attribute_names(table), f"the table {table.table_name}"
     )
     yield from _templates_faults(f"{place}: the key", table, entity, entity.key, is_required=True)
+    yield from key_size_faults(f"{place}: the key", table, entity, entity.key)
     for name, templates in entity.indexes.items():
         yield from _unknown(place, "index", name, [one.index_name for one in table.indexes()])
         index = table.index(name)
@@ -102,6 +116,7 @@ def _entity_faults(document: SchemaDocument, entity: Entity) -> Iterator[str]:
             made = keys - entity.key.keys() - entity.attributes.keys()
             yield from _names_faults(told, templates, made | (keys & templates.keys()), f"the index {name}")
             yield from _templates_faults(told, table, entity, templates, is_required=False)
+            yield from key_size_faults(told, index, entity, templates)
     yield from sample_faults(document, entity)
 
 
@@ -167,11 +182,14 @@ def _pattern_faults(document: SchemaDocument, pattern: AccessPattern) -> Iterato
     yield from _value_faults(pattern, place)
 
 
-def _attribute_names(document: SchemaDocument, pattern: AccessPattern) -> set[str]:
-    """The attributes of the items that a pattern reads, with those that templates make."""
+def _attribute_names(document: SchemaDocument, pattern: AccessPattern) -> Mapping[str, object]:
+    """The attributes of the items that a pattern reads, with those that templates make, as keys of a mapping."""
     entities = [document.entity(name) for name in pattern.entities]
-    made = [name for one in entities for keys in [one.key, *one.indexes.values()] for name in keys]
-    return {*made, *(name for one in entities for name in one.attributes), document.entity_type_attribute}
+    given: list[MutableMapping[str, Any]] = [{document.entity_type_attribute: ""}]
+    for one in entities:
+        given += [one.key, *one.indexes.values()]
+        given.append(one.attributes)
+    return ChainMap(*given)
 
 
 def _get_faults(table: ModelTable, pattern: AccessPattern, place: str) -> Iterator[str]:

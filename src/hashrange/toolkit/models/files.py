@@ -13,6 +13,8 @@ TEMPLATE = ("exported", "assets", "single-table-schema.json")
 """The document to begin with, which `hashrange toolkit export` writes, too."""
 TEMPLATE_SCHEMA = "single-table-schema.schema.json"
 """The file with the JSON Schema that it names."""
+FILE_BYTES_MAX = 4_000_000
+"""Largest file that is read. The document to begin with has some 20,000 bytes."""
 IS_THERE = "the file {path} exists already. Name another one."
 
 
@@ -20,9 +22,14 @@ def read_file(path: str) -> bytes:
     """The content of a file. Raises UsageFault."""
     try:
         with open(path, "rb") as file:
-            return file.read()
+            content = file.read(FILE_BYTES_MAX + 1)
     except (OSError, ValueError) as error:
         raise UsageFault(f"the file {path} cannot be read: {_reason(error)}. Name another one.") from error
+    if len(content) > FILE_BYTES_MAX:
+        raise UsageFault(
+            f"the file {path} has more than {FILE_BYTES_MAX:,} bytes. Leave out samples, or split the model."
+        )
+    return content
 
 
 def require_new(path: str) -> None:

@@ -8,10 +8,13 @@ from functools import cache
 from typing import Any, NamedTuple
 
 PLACE = re.compile(r"\{([^{}]+)\}")
-ANY = None
-"""In a glob: one or more characters."""
+SEPARATOR = "#"
+"""Values of places are taken to hold no such character."""
 
-Glob = tuple[str | None, ...]
+KeyForm = tuple[tuple[str, ...], ...]
+"""The form of the values of a key: its parts between separators. A part is a list of texts, and between two of them
+stand one or more characters, which are no separators.
+"""
 
 
 class KeyTemplate(NamedTuple):
@@ -35,12 +38,25 @@ class KeyTemplate(NamedTuple):
         filled = (text + value_text(values[place]) for text, place in zip(self.texts, self.places, strict=False))
         return "".join(filled) + self.texts[-1]
 
-    def glob(self, begins: Mapping[str, str]) -> Glob:
+    def form(self, begins: Mapping[str, str]) -> KeyForm:
         """The form of all values that it makes. `begins`: attribute → how its values begin."""
-        parts: list[str | None] = [self.texts[0]]
-        for place, text in zip(self.places, self.texts[1:], strict=True):
-            parts += [begins.get(place, ""), ANY, text]
-        return tuple(part for part in parts if part != "")
+        beginnings = [*(begins.get(place, "") for place in self.places), ""]
+        parts: list[list[str]] = [[]]
+        for text, beginning in zip(self.texts, beginnings, strict=True):
+            first, *others = (text + beginning).split(SEPARATOR)
+            parts[-1].append(first)
+            parts += [[one] for one in others]
+        return tuple(map(tuple, parts))
+
+    def fixed_bytes(self, begins: Mapping[str, str]) -> int:
+        """Bytes that each value has at least, as UTF-8. `begins`: attribute → how its values begin."""
+        fixed = [*self.texts, *(begins.get(place, "") for place in self.places)]
+        return sum(map(size_bytes, fixed))
+
+    def filled_bytes(self, values: Mapping[str, Any]) -> int:
+        """Bytes of the value for an item that has all attributes of the places, of which nothing is filled for that."""
+        sizes = {place: size_bytes(value_text(values[place])) for place in {*self.places}}
+        return sum(map(size_bytes, self.texts)) + sum(sizes[place] for place in self.places)
 
 
 @cache
@@ -63,57 +79,46 @@ def value_text(value: Any) -> str:
     return str(value)
 
 
-def can_be_equal(first: Glob, second: Glob, separator: str = "#") -> bool:
-    """True if two globs can stand for the same text, when no value holds the separator."""
-    return _meet(_characters(first), _characters(second), separator)
+def size_bytes(text: str) -> int:
+    """Bytes of a text as UTF-8."""
+    return len(text.encode())
 
 
-def _characters(glob: Glob) -> tuple[str | None, ...]:
-    """The characters of a glob, each by itself; ANY stays."""
-    return tuple(one for part in glob for one in ((ANY,) if part is ANY else part))
+# --- values that two templates can make ------------------------------------------------------------------
 
 
-def _meet(first: tuple[str | None, ...], second: tuple[str | None, ...], separator: str) -> bool:
-    """True if both lists of characters have a text in common. Takes a step for each pair of their places.
+def can_be_equal(first: KeyForm, second: KeyForm) -> bool:
+    """True if a value can have both forms.
 
-    `reached` are the pairs (place in the first, place in the second, whether either is inside of ANY) to which some
-    text leads.
+    No value of a place holds a separator. So both forms need as many parts, and each part is decided by itself.
     """
-    reached = {(0, 0, False, False)}
-    todo = list(reached)
-    while todo:
-        left, right, in_left, in_right = todo.pop()
-        if left == len(first) and right == len(second):
-            return True
-        for step in _steps(first, second, (left, right, in_left, in_right), separator):
-            if step not in reached:
-                reached.add(step)
-                todo.append(step)
-    return False
+    return len(first) == len(second) and all(map(_can_parts_be_equal, first, second))
 
 
-_State = tuple[int, int, bool, bool]
+def _can_parts_be_equal(first: tuple[str, ...], second: tuple[str, ...]) -> bool:
+    """True if a text can have the form of both parts.
+
+    If both have gaps, only their first and last texts decide: the longer of the first texts, then all texts between of
+    one part and of the other, with a character before and behind each, then the longer of the last texts have both
+    forms, because the first and the last gap of a part take what is of the other part.
+    """
+    if len(first) == 1:
+        return _has_form(first[0], second)
+    if len(second) == 1:
+        return _has_form(second[0], first)
+    is_begun_alike = first[0].startswith(second[0]) or second[0].startswith(first[0])
+    return is_begun_alike and (first[-1].endswith(second[-1]) or second[-1].endswith(first[-1]))
 
 
-def _steps(
-    first: tuple[str | None, ...], second: tuple[str | None, ...], state: _State, separator: str
-) -> list[_State]:
-    """The states behind one more character, or behind the end of an ANY that has had a character."""
-    left, right, in_left, in_right = state
-    found = []
-    if in_left:
-        found.append((left + 1, right, False, in_right))
-    if in_right:
-        found.append((left, right + 1, in_left, False))
-    if left == len(first) or right == len(second):
-        return found
-    one, other = first[left], second[right]
-    if one is ANY and other is ANY:
-        found.append((left, right, True, True))
-    elif one is ANY and other != separator:
-        found.append((left, right + 1, True, False))
-    elif other is ANY and one != separator and one is not ANY:
-        found.append((left + 1, right, False, True))
-    elif one == other and one is not ANY:
-        found.append((left + 1, right + 1, False, False))
-    return found
+def _has_form(text: str, part: tuple[str, ...]) -> bool:
+    """True if a text has the form of a part. Each text of the part is taken where it comes first."""
+    if len(part) == 1:
+        return text == part[0]
+    first, *between, last = part
+    end = len(first)
+    for one in between:
+        found = text.find(one, end + 1)
+        if found < 0:
+            return False
+        end = found + len(one)
+    return text.startswith(first) and text.endswith(last) and len(text) - len(last) > end

@@ -23,5 +23,5 @@ def _all(document: SchemaDocument, run: ModelRun) -> Iterator[ModelFinding]:
     for pattern in document.access_patterns:
         yield from pattern_findings(document, pattern)
     for one in run.patterns:
-        yield from run_findings(document, one)
+        yield from run_findings(one)
     yield from table_findings(document)

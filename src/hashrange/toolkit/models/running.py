@@ -5,6 +5,7 @@ pattern that has a sample, and deletes the tables that it has created, unless th
 import binascii
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import chain
 from typing import Any, NamedTuple
 
 import msgspec
@@ -29,7 +30,9 @@ class PatternRun(NamedTuple):
     """What an access pattern has found."""
 
     pattern: AccessPattern
-    items: list[Attributes]
+    item_count: int
+    kinds: frozenset[str]
+    """Names of the entities of which items were found, if the document has an `entityTypeAttribute`."""
     scanned_count: int
     """Items that were read, of which a filter may have left some out."""
     read_units: float
@@ -56,10 +59,12 @@ def run_model(target: Target, document: SchemaDocument, *, is_kept: bool, waits:
     its sample says is run again.
     """
     with _tables(target, document, is_kept=is_kept):
-        items = [item for table in document.tables for item in table_items(document, table)]
-        units = sum(_write(target, document, item) for item in items)
+        number, units = 0, 0.0
+        for item in chain.from_iterable(table_items(document, one) for one in document.tables):
+            units += _write(target, document, item)
+            number += 1
         runnable = [one for one in document.access_patterns if one.sample is not None]
-        return ModelRun(len(items), units, [_run_pattern(target, document, one, waits=waits) for one in runnable])
+        return ModelRun(number, units, [_run_pattern(target, document, one, waits=waits) for one in runnable])
 
 
 # --- tables ------------------------------------------------------------------------------------------
@@ -178,34 +183,35 @@ def _run_pattern(target: Target, document: SchemaDocument, pattern: AccessPatter
     tries = LATER_TRIES if waits or is_search else 1
     for number, _ in enumerate(pauses(), 1):
         try:
-            run = _sent(target, pattern, request)
+            run = _sent(target, document, pattern, request)
         except ToolkitFailure as failure:
             if failure.code != REFUSED:
                 raise ToolkitFailure(f"the access pattern {pattern.name}: {failure}", failure.code) from failure
-            run = PatternRun(pattern, [], 0, 0.0, 1, refusal=str(failure))
-        is_right = not run.refusal and len(run.items) == pattern.sample.item_count
+            run = PatternRun(pattern, 0, frozenset(), 0, 0.0, 1, refusal=str(failure))
+        is_right = not run.refusal and run.item_count == pattern.sample.item_count
         if is_right or (run.refusal and not is_search) or number >= tries:
             return run
     raise AssertionError("pauses never end")
 
 
-def _sent(target: Target, pattern: AccessPattern, request: PatternRequest) -> PatternRun:
+def _sent(target: Target, document: SchemaDocument, pattern: AccessPattern, request: PatternRequest) -> PatternRun:
     """The answer to a request, page after page; a pattern with a limit is one page."""
-    items: list[Attributes] = []
-    scanned, units, vector_bytes, requests = 0, 0.0, 0.0, 0
-    members = for_boto3(request.members)
+    kinds: set[str] = set()
+    number, scanned, units, vector_bytes, requests = 0, 0, 0.0, 0.0, 0
+    members, attribute = for_boto3(request.members), document.entity_type_attribute
     while True:
         reply = target.ask("dynamodb", request.method, **members)
         requests += 1
         found = _items_in(reply)
-        items += found
+        number += len(found)
+        kinds |= {item[attribute].get("S", "") for item in found if attribute in item}
         scanned += reply.get("ScannedCount", len(found))
         consumed = reply.get("ConsumedCapacity", {})
         units += consumed.get("CapacityUnits", 0.0)
         vector_bytes += consumed.get("VectorSearchRequestBytes", 0.0)
         last = reply.get("LastEvaluatedKey")
         if last is None or pattern.limit is not None:
-            return PatternRun(pattern, items, scanned, units, requests, vector_bytes)
+            return PatternRun(pattern, number, frozenset(kinds), scanned, units, requests, vector_bytes)
         members = members | {"ExclusiveStartKey": last}
 
 

@@ -33,9 +33,10 @@ def entity_items(document: SchemaDocument, entity: Entity) -> Iterator[SampleIte
         yield SampleItem(entity, dict(item), f"item {number} of the entity {entity.name}")
 
 
-def table_items(document: SchemaDocument, table: ModelTable) -> list[SampleItem]:
+def table_items(document: SchemaDocument, table: ModelTable) -> Iterator[SampleItem]:
     """All items of a table."""
-    return [item for entity in document.entities_of(table) for item in entity_items(document, entity)]
+    for entity in document.entities_of(table):
+        yield from entity_items(document, entity)
 
 
 def made_attributes(table: ModelTable, entity: Entity, sample: dict[str, Any]) -> Attributes:

@@ -7,9 +7,16 @@ from typing import Any
 
 from hashrange.errors import HashrangeError
 from hashrange.items.values import check_item
-from hashrange.toolkit.models.document import Entity, SchemaDocument
+from hashrange.toolkit.models.document import (
+    KEY_BYTES_MAX,
+    SORT_KEY_BYTES_MAX,
+    Entity,
+    ModelIndex,
+    ModelTable,
+    SchemaDocument,
+)
 from hashrange.toolkit.models.key_templates import parse_key_template
-from hashrange.toolkit.models.sample_items import entity_items, key_attribute_names
+from hashrange.toolkit.models.sample_items import entity_items, key_attribute_names, sort_names
 from hashrange.written.names import did_you_mean
 
 
@@ -47,6 +54,41 @@ TYPES_IN_WORDS = {
 }
 
 
+SAMPLE_ITEMS_MAX, SAMPLE_BYTES_MAX = 10_000, 5_000_000
+"""Samples and items of a document, and bytes of all items that they make: templates can make much of a little text."""
+
+
+def sample_number_faults(document: SchemaDocument) -> Iterator[str]:
+    """A fault of a document with too many samples and items."""
+    number = sum(len(one.samples) + len(one.items) for one in document.entities)
+    if number > SAMPLE_ITEMS_MAX:
+        yield f"the document has {number:,} samples and items, and may have {SAMPLE_ITEMS_MAX:,}. Leave some out."
+
+
+def key_size_faults(
+    place: str, keys: ModelTable | ModelIndex, entity: Entity, templates: Mapping[str, str]
+) -> Iterator[str]:
+    """Faults of templates of a key that make only values that are too long for it, or make them of a sample."""
+    begins, sorts = entity.beginnings(), sort_names(keys)
+    for name, text in templates.items():
+        parsed = parse_key_template(text)
+        if parsed is None:
+            continue
+        most = SORT_KEY_BYTES_MAX if name in sorts else KEY_BYTES_MAX
+        if parsed.fixed_bytes(begins) > most:
+            yield (
+                f"{place}: the template of {name} makes values of more than {most:,} bytes, which no key has. Shorten"
+                " it, or how its attributes begin."
+            )
+            continue
+        for number, sample in enumerate(entity.samples, 1):
+            if all(one in sample for one in parsed.places) and parsed.filled_bytes(sample) > most:
+                yield (
+                    f"{place}: the template of {name} makes a value of more than {most:,} bytes of sample {number},"
+                    " which no key has. Shorten the values."
+                )
+
+
 def sample_faults(document: SchemaDocument, entity: Entity) -> Iterator[str]:
     """Faults of the samples of an entity."""
     required = [name for name, one in entity.attributes.items() if one.required]
@@ -81,15 +123,14 @@ def _sample_value_faults(entity: Entity, place: str, name: str, value: Any) -> I
 
 def item_faults(document: SchemaDocument) -> Iterator[str]:
     """Faults of items that DynamoDB does not take, of a document without other faults."""
+    left_bytes = SAMPLE_BYTES_MAX
     for entity in document.entities:
-        try:
-            items = list(entity_items(document, entity))
-        except RecursionError:
-            yield f"a sample of the entity {entity.name} is nested too deeply. Mend it."
-            continue
-        for item in items:
+        for item in entity_items(document, entity):
+            if left_bytes < 0:
+                yield f"samples and items make more than {SAMPLE_BYTES_MAX:,} bytes of items. Leave some out."
+                return
             try:
-                check_item(item.attributes)
+                left_bytes -= check_item(item.attributes)[1]
             except HashrangeError as error:
                 reason = str(error).rstrip(".") or "a value has another form than its type"
                 yield f"{item.place} is no item of DynamoDB: {reason}. Mend it."
@@ -100,7 +141,11 @@ def value_fault(text: str, values: Mapping[str, Any] | None) -> str | None:
     parsed = parse_key_template(text)
     if parsed is None:
         return f'the template "{text}" has a brace without its partner. Write {{name}}.'
-    missing = [] if values is None else [place for place in parsed.places if place not in values]
-    if not missing:
+    if values is None:
         return None
+    missing = [place for place in parsed.places if place not in values]
+    if not missing:
+        is_long = parsed.filled_bytes(values) > KEY_BYTES_MAX
+        told = f'the template "{text[:40]}…" makes a text of more than {KEY_BYTES_MAX:,} bytes of the sample\'s values.'
+        return f"{told} Shorten them." if is_long else None
     return f'the sample has no value for {missing[0]}, which the template "{text}" needs. Add it to values.'

@@ -4,6 +4,7 @@ Source: exports of NoSQL Workbench, versions 1.0 to 3.0 of its form, in the repo
 and aws-dynamodb-examples of aws-samples on GitHub.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -78,16 +79,17 @@ def kind_names(tables: list[WorkbenchTable]) -> Iterator[tuple[list[str], str]]:
     A facet's name is the kind's, unless another table has it already.
     """
     taken: set[str] = set()
+    tries: Counter[str] = Counter()
     for table in tables:
-        facets = [_free(one.facet_name, table.table_name, taken) for one in table.table_facets]
-        yield facets, _free(OTHER_ITEMS, table.table_name, taken)
+        facets = [_free(one.facet_name, table.table_name, taken, tries) for one in table.table_facets]
+        yield facets, _free(OTHER_ITEMS, table.table_name, taken, tries)
 
 
-def _free(name: str, table: str, taken: set[str]) -> str:
-    """A name that is not taken; takes it."""
-    number, free = 1, name
+def _free(name: str, table: str, taken: set[str], tries: Counter[str]) -> str:
+    """A name that is not taken; takes it. `tries`: name that is numbered → the last number with which it was tried."""
+    free, numbered = name, f"{name} of {table}"
     while free in taken:
-        free = f"{name} of {table}" + (f" {number}" if number > 1 else "")
-        number += 1
+        tries[numbered] += 1
+        free = numbered + (f" {tries[numbered]}" if tries[numbered] > 1 else "")
     taken.add(free)
     return free

@@ -7,6 +7,7 @@ document has none. What it has no place for is kept in its member `workbench`, s
 it was (workbench_writing.py).
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any, get_args
 
@@ -102,25 +103,30 @@ def _entities(table: WorkbenchTable, facets: list[str], others: str) -> Iterator
     """A kind for each facet, and one for items that no facet has."""
     for facet, name in zip(table.table_facets, facets, strict=True):
         yield _entity(table, name, facet.table_data)
-    inside = [item for facet in table.table_facets for item in facet.table_data]
-    outside = [item for item in table.table_data if item not in inside]
+    inside = {_identity(item) for facet in table.table_facets for item in facet.table_data}
+    outside = [item for item in table.table_data if _identity(item) not in inside]
     if outside or not table.table_facets:
         yield _entity(table, others, outside)
 
 
+def _identity(item: ModelItem) -> bytes:
+    """The same bytes for equal items."""
+    return msgspec.json.encode(item, order="sorted")
+
+
 def _entity(table: WorkbenchTable, name: str, items: list[ModelItem]) -> Entity:
     declared = {one.attribute_name: one.attribute_type for one in table.non_key_attributes}
+    firsts = {attribute: value for item in reversed(items) for attribute, value in item.items()}
     attributes = {}
     for key in table.key_attributes.attributes():
         begins = common_beginning(
             [str(item[key.attribute_name].get("S", "")) for item in items if key.attribute_name in item]
         )
         attributes[key.attribute_name] = EntityAttribute(_type_word(key.attribute_type), required=True, begins=begins)
-    for attribute in {one: True for item in items for one in item}:
+    for attribute, number in Counter(one for item in items for one in item).items():
         if attribute not in attributes:
-            held = [item[attribute] for item in items if attribute in item]
-            word = _type_word(declared.get(attribute) or next(iter(held[0]), "S"))
-            attributes[attribute] = EntityAttribute(word, required=len(held) == len(items))
+            word = _type_word(declared.get(attribute) or next(iter(firsts[attribute]), "S"))
+            attributes[attribute] = EntityAttribute(word, required=number == len(items))
     keys = {one.attribute_name: f"{{{one.attribute_name}}}" for one in table.key_attributes.attributes()}
     return Entity(name=name, table=table.table_name, key=keys, attributes=attributes, items=items)
 

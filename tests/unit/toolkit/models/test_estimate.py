@@ -1,8 +1,12 @@
 """What a model's units and bytes cost in a month."""
 
+import math
+
 import pytest
 
+from hashrange.toolkit.models.advice_on_keys import key_findings
 from hashrange.toolkit.models.estimate import estimate, monthly_usd, told_prices
+from hashrange.toolkit.models.faults import document_faults
 from hashrange.toolkit.prices import read_prices
 from tests.unit.toolkit.models.documents import changed, read
 
@@ -28,3 +32,29 @@ def test_another_table_class_has_other_prices() -> None:
     assert monthly_usd(document, PRICES)[0] == pytest.approx(units + table.storage_gb * figures.storage_gb_month)
     assert figures.million_reads != PRICES.figures.standard.million_reads
     assert told_prices(document, PRICES) == "us-east-1 2024-10, unconfirmed"
+
+
+def test_the_greatest_figures_cost_a_finite_sum() -> None:
+    """Each figure is at its limit, and a key is made of many attributes with many values each."""
+    many = {f"a{number}": {"type": "S", "required": True, "distinctValues": 10**12} for number in range(60)}
+    key = "".join(f"{{{name}}}" for name in many)
+    made = changed(
+        {
+            "entities/0/itemBytes": 10**8,
+            "entities/0/itemCount": 10**12,
+            "entities/0/writesPerSecond": 1e9,
+            "entities/0/attributes": many,
+            "entities/0/key/PK": key,
+            "entities/0/samples": [],
+            "accessPatterns/0/itemsPerRequest": 1e9,
+            "accessPatterns/0/requestsPerSecond": 1e9,
+            "accessPatterns/0/sample": None,
+            "accessPatterns/0/partitionKey": key,
+            "accessPatterns/1/sample": None,
+            "accessPatterns/1/key/PK": key,
+        }
+    )
+    document = read(made)
+    assert list(document_faults(document)) == []
+    assert all(math.isfinite(cost) for cost in monthly_usd(document, PRICES))
+    assert {one.rule for one in key_findings(document)} == {"large-item"}

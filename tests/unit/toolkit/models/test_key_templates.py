@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hashrange.toolkit.models.key_templates import can_be_equal, parse_key_template, template
+from hashrange.toolkit.models.key_templates import KeyForm, can_be_equal, parse_key_template, template
 
 
 @pytest.mark.parametrize(
@@ -48,13 +48,18 @@ def test_braces_need_their_partners(text: str) -> None:
     ],
 )
 def test_templates_meet_if_a_text_is_of_both(first: str, second: str, is_equal: bool) -> None:
-    one, other = template(first).glob({}), template(second).glob({})
+    one, other = template(first).form({}), template(second).form({})
     assert can_be_equal(one, other) is is_equal
     assert can_be_equal(other, one) is is_equal
 
 
-def matches(glob: tuple[str | None, ...], text: str) -> bool:
-    return re.fullmatch("".join("[^#]+" if part is None else re.escape(part) for part in glob), text) is not None
+def form_of(parts: list[str | None]) -> KeyForm:
+    """The form of a template whose parts are texts and, where None, places."""
+    return template("".join("{x}" if part is None else part for part in parts)).form({})
+
+
+def matches(parts: list[str | None], text: str) -> bool:
+    return re.fullmatch("".join("[^#]+" if part is None else re.escape(part) for part in parts), text) is not None
 
 
 TEXTS = ["".join(one) for length in range(6) for one in product("AB#", repeat=length)]
@@ -63,13 +68,14 @@ PARTS = st.sampled_from(["A", "B", "#", None])
 
 @settings(deadline=None, max_examples=200)
 @given(st.lists(PARTS, max_size=3), st.lists(PARTS, max_size=3))
-def test_globs_meet_exactly_if_some_text_matches_both(first: list[str | None], second: list[str | None]) -> None:
+def test_forms_are_equal_exactly_if_some_text_matches_both(first: list[str | None], second: list[str | None]) -> None:
     """The shortest text that matches both has at most 5 characters: a part of either needs one, and they share some."""
-    some = any(matches(tuple(first), text) and matches(tuple(second), text) for text in TEXTS)
-    assert can_be_equal(tuple(first), tuple(second)) is some
+    some = any(matches(first, text) and matches(second, text) for text in TEXTS)
+    assert can_be_equal(form_of(first), form_of(second)) is some
+    assert can_be_equal(form_of(second), form_of(first)) is some
 
 
 def test_how_values_begin_tells_them_apart() -> None:
-    first, second = template("{x}").glob({"x": "USER-"}), template("{y}").glob({"y": "ORDER-"})
+    first, second = template("{x}").form({"x": "USER-"}), template("{y}").form({"y": "ORDER-"})
     assert not can_be_equal(first, second)
-    assert can_be_equal(first, template("USER-1").glob({}))
+    assert can_be_equal(first, template("USER-1").form({}))

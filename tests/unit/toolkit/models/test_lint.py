@@ -1,14 +1,17 @@
 """Each rule is found in a document that breaks it, and nothing is found in one that breaks none."""
 
+from functools import partial
 from typing import Any
 
 import pytest
 
+from hashrange.toolkit.models.document import SchemaDocument
 from hashrange.toolkit.models.faults import document_faults
 from hashrange.toolkit.models.lint import find
-from hashrange.toolkit.models.running import run_model
+from hashrange.toolkit.models.running import ModelRun, run_model
 from hashrange.toolkit.target import Target
-from tests.unit.toolkit.models.documents import Document, changed, read
+from tests.unit.toolkit.models.documents import SHOP, Document, changed, read
+from tests.unit.toolkit.models.steps import lines_of
 
 ORDERS, STATUS, CUSTOMER = "accessPatterns/0", "accessPatterns/2", "accessPatterns/1"
 GSI1 = "tables/0/GlobalSecondaryIndexes/0"
@@ -94,3 +97,30 @@ def test_nothing_is_found_in_a_good_model(target: Target) -> None:
 )  # fmt: skip
 def test_each_rule_is_found(target: Target, changes: dict[str, Any], rules: dict[str, str]) -> None:
     assert found(target, changed(changes)) == rules
+
+
+def of_many(number: int) -> SchemaDocument:
+    """A document with this many kinds of items in one index, and access patterns of it."""
+    order, pattern = SHOP["entities"][1], SHOP["accessPatterns"][2]
+    document = read(
+        changed(
+            {
+                "entities": [
+                    order | {"name": f"E{one}", "key": {"PK": f"E{one:03}#{{customer}}", "SK": "{created}"}}
+                    for one in range(number)
+                ],
+                "accessPatterns": [
+                    pattern | {"name": f"P{one}", "entities": [f"E{one}"], "partitionKey": "STATUS#{status}#{shop}"}
+                    for one in range(number)
+                ],
+            }
+        )
+    )
+    assert list(document_faults(document)) == []
+    return document
+
+
+def test_a_document_that_is_twice_as_large_takes_twice_the_steps() -> None:
+    nothing = ModelRun(0, 0.0, [])
+    small, large = (lines_of(partial(find, of_many(number), nothing)) for number in (100, 200))
+    assert large < 2.2 * small

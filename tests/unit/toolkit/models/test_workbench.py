@@ -1,5 +1,6 @@
 """A model of NoSQL Workbench becomes a document and again the same model; a document becomes a model."""
 
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -15,6 +16,7 @@ from hashrange.toolkit.models.workbench_reading import common_beginning, read_wo
 from hashrange.toolkit.models.workbench_writing import left_out, workbench_model
 from hashrange.toolkit.target import Target
 from tests.unit.toolkit.models.documents import NOTES, SHOP, changed, read
+from tests.unit.toolkit.models.steps import lines_of
 
 Model = dict[str, Any]
 KEYS = {
@@ -102,6 +104,19 @@ def test_a_model_can_be_run(target: Target, model: Model) -> None:
     run = run_model(target, document, is_kept=False, waits=False)
     assert run.item_count == 4
     assert {one.rule for one in find(document, run)} <= {"no-patterns", "several-tables"}
+
+
+def large_model(number: int) -> Model:
+    """A model with this many facets of one name, of items in no facet, and of attributes."""
+    facets = [{"FacetName": "Order", "TableData": [AN_ORDER]} for _ in range(number)]
+    items = [AN_ORDER | {"SK": {"S": f"x{one}"}, f"a{one}": {"S": ""}} for one in range(number)]
+    [table] = [WITHOUT_FACETS["DataModel"][0]]
+    return WITHOUT_FACETS | {"DataModel": [table | {"TableFacets": facets, "TableData": items}]}
+
+
+def test_a_model_that_is_twice_as_large_takes_twice_the_steps() -> None:
+    small, large = (lines_of(partial(imported, large_model(number))) for number in (100, 200))
+    assert large < 2.2 * small
 
 
 def test_each_facet_is_a_kind_with_its_items() -> None:
