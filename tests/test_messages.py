@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.source_trees import source_trees
 
-PEOPLE = ("cli/", "testing/", "functions/runtimes/", "templates/")
+PEOPLE = ("cli/", "testing/", "functions/runtimes/", "templates/", "toolkit/")
 """What runs in a terminal or a test of people, who get no reply of a service, or reads the templates that they wrote,
 and what runs as a program by itself.
 """

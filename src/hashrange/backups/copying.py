@@ -7,7 +7,7 @@ has left.
 
 from collections.abc import Callable
 
-from hashrange.backups.expiries import Expiries
+from hashrange.backups.expiries import BackupExpiries
 from hashrange.backups.settling import end_copy, settle_backups
 from hashrange.backups.turns import Turns
 from hashrange.clock import Clock
@@ -31,7 +31,7 @@ class RowCopying:
         self._copies = store.row_copies
         self._settled_generation: int | None = None
         """Generation of the content in which everything has been settled."""
-        self._turns, self._expiries = Turns(self._copies), Expiries(self._copies)
+        self._turns, self._expiries = Turns(self._copies), BackupExpiries(self._copies)
 
     async def run_slice(self) -> float | None:
         """Move the next rows. Raises StorageError and RecordsChanged."""
@@ -39,7 +39,7 @@ class RowCopying:
         if self._settled_generation != generation:
             await settle_backups(self._store, self._scope_of)
             self._settled_generation = generation
-            self._turns, self._expiries = Turns(self._copies), Expiries(self._copies)
+            self._turns, self._expiries = Turns(self._copies), BackupExpiries(self._copies)
         turns = self._turns
         owner = turns.next_owner(self._clock.service_time())
         if owner is None and turns.due_seconds is None and self._has_stuck_restore():

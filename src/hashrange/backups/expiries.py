@@ -13,7 +13,7 @@ from hashrange.operations.backups.kept_backups import BACKUP_PREFIX, SYSTEM_SUFF
 from hashrange.store.row_copies import RowCopies
 
 
-class Expiries:
+class BackupExpiries:
     """The backups of deleted tables in the order in which they expire, of one content of a store."""
 
     def __init__(self, copies: RowCopies) -> None:

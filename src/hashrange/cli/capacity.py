@@ -15,7 +15,7 @@ from hashrange.cli.capacity_options import (
     number_of,
     word_of,
 )
-from hashrange.cli.capacity_report import CapacityReport, show_report
+from hashrange.cli.capacity_report import CapacityReport, show_capacity
 from hashrange.cli.folding import COLUMNS_USUAL, columns_of
 from hashrange.cli.main import DONE, count
 from hashrange.cli.output import complain, say_unfolded
@@ -68,7 +68,7 @@ def run(words: list[str]) -> int:
         cluster, usage, prices, is_eventual=options.consistency == "eventual"
     )  # fmt: skip
     advice = recommend(usage, costs, prices)
-    show_report(CapacityReport(usage.places, costs, savings, advice, prices), options.output)
+    show_capacity(CapacityReport(usage.places, costs, savings, advice, prices), options.output)
     if options.plot is not None:
         plot(load_chart(costs, advice, prices), options.plot)
     return DONE

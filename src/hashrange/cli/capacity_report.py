@@ -52,7 +52,7 @@ class CapacityReport(NamedTuple):
     prices: Prices
 
 
-def show_report(report: CapacityReport, form: str) -> None:
+def show_capacity(report: CapacityReport, form: str) -> None:
     """Print a report in one of the forms of `--output`."""
     prices, recommended = report.prices, report.recommendation
     rows = {

@@ -11,9 +11,9 @@ from hashrange.cli.moved_items import (
     TOLD_FAULTS_MAX,
     MovedItems,
     add_table,
-    number_of,
     rate_of,
     require_table,
+    whole_number_of,
 )
 from hashrange.cli.output import complain
 from hashrange.cli.parsing import CommandParser, command_parser, parse
@@ -55,7 +55,7 @@ def run(words: list[str]) -> int:
         CopyOptions(
             table=options.table,
             to_table=to_table,
-            segments=number_of(options.segments, "--segments", SEGMENTS_MAX),
+            segments=whole_number_of(options.segments, "--segments", SEGMENTS_MAX),
             is_consistent=options.is_consistent,
             units_per_second=rate_of(options.rate_limit),
             is_following=options.is_following,

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from hashrange.cli.main import DONE, WRONG_USE, count, refuse
-from hashrange.cli.model_report import show_report
+from hashrange.cli.model_report import show_model
 from hashrange.cli.output import complain
 from hashrange.cli.parsing import CommandParser, UsageError, command_parser, parse
 from hashrange.cli.tabular import add_form, require_form
@@ -72,7 +72,7 @@ def run(words: list[str]) -> int:
         write_workbench(document, options.workbench_target)
     model_run = run_somewhere(document, options)
     findings = find(document, model_run)
-    show_report(document, model_run, findings, prices, options.output)
+    show_model(document, model_run, findings, prices, options.output)
     if options.page is not None:
         write_new_file(options.page, draw_model(document, model_run, findings, prices))
         complain(f"The model is drawn in {options.page}.")

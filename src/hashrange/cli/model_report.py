@@ -34,7 +34,7 @@ ESTIMATE_COLUMNS = (
 COLOURS: dict[str, Colour] = {"wrong": "red", "advice": "yellow", "note": "cyan"}
 
 
-def show_report(
+def show_model(
     document: "SchemaDocument", run: "ModelRun", findings: "Sequence[ModelFinding]", prices: "Prices", form: str
 ) -> None:
     """Print what there is to tell of a model, in one of the forms of `--output`."""

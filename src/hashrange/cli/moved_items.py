@@ -31,7 +31,7 @@ def require_table(options: Any) -> None:
         raise UsageError("no table is named. Say --table NAME.")
 
 
-def number_of(word: str | None, flag: str, highest: int | None = None) -> int | None:
+def whole_number_of(word: str | None, flag: str, highest: int | None = None) -> int | None:
     """A whole number from 1 on; None: the option is not given. Raises UsageError."""
     if word is None:
         return None

@@ -12,9 +12,9 @@ from hashrange.cli.moved_items import (
     add_table,
     given_form,
     json_object,
-    number_of,
     rate_of,
     require_table,
+    whole_number_of,
 )
 from hashrange.cli.output import complain, say_data
 from hashrange.cli.parsing import CommandParser, UsageError, command_parser, parse
@@ -117,7 +117,7 @@ def chosen_scan(options: Any) -> "ScanJob":
         ScanOptions(
             table=options.table,
             form=given_form(options.format) or form_of_name(options.output or "") or "jsonl",
-            segments=number_of(options.segments, "--segments", SEGMENTS_MAX),
+            segments=whole_number_of(options.segments, "--segments", SEGMENTS_MAX),
             output=options.output,
             filter=options.filter,
             projection=options.projection,
@@ -125,7 +125,7 @@ def chosen_scan(options: Any) -> "ScanJob":
             values=json_object(options.values, "--values", '{":s": {"S": "active"}}') or {},
             index_name=options.index,
             is_consistent=options.is_consistent,
-            limit=number_of(options.limit, "--limit"),
+            limit=whole_number_of(options.limit, "--limit"),
             units_per_second=rate_of(options.rate_limit),
             is_resumed=options.is_resumed,
         ),

@@ -29,7 +29,7 @@ is_number = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,4})?")
 """Matches the text of a number of DynamoDB's, whatever its size."""
 
 
-class ReplySource(NamedTuple):
+class ReplyPlace(NamedTuple):
     """Whose reply is read."""
 
     place: str
@@ -49,7 +49,7 @@ class ReplySource(NamedTuple):
 class ReplyMembers(dict[str, Any]):
     """An object of a reply. Reading a member that it lacks raises ToolkitFailure."""
 
-    def __init__(self, source: ReplySource, members: Mapping[str, Any]) -> None:
+    def __init__(self, source: ReplyPlace, members: Mapping[str, Any]) -> None:
         super().__init__(members)
         self._source = source
 
@@ -66,7 +66,7 @@ def unreadable_reason(error: Exception) -> str:
 def checked_reply(client: Any, method: str, members: Mapping[str, Any], reply: Any, place: str) -> ReplyMembers:
     """A reply that a client of boto3 has returned for a request with these members. Raises ToolkitFailure."""
     model, operation = client.meta.service_model, client.meta.method_to_api_mapping[method]
-    source = ReplySource(place, str(model.service_id), operation)
+    source = ReplyPlace(place, str(model.service_id), operation)
     shape = model.operation_model(operation).output_shape
     checked = ReplyMembers(source, reply) if shape is None else _checked(source, shape, reply, "it")
     if isinstance(reply, dict) and "ResponseMetadata" in reply:
@@ -88,7 +88,7 @@ def leads_to_itself(members: Mapping[str, Any], reply: Mapping[str, Any]) -> boo
     return False
 
 
-def _checked(source: ReplySource, shape: Any, value: Any, place: str) -> Any:
+def _checked(source: ReplyPlace, shape: Any, value: Any, place: str) -> Any:
     """A value with objects whose missing members are told. Raises ToolkitFailure for a value of another type."""
     match shape.type_name:
         case "structure" if isinstance(value, dict):
@@ -107,7 +107,7 @@ def _checked(source: ReplySource, shape: Any, value: Any, place: str) -> Any:
             return value
         case "boolean" if isinstance(value, bool):
             return value
-        case "integer" | "long" if is_whole(value):
+        case "integer" | "long" if is_whole_number(value):
             return int(value)
         case "float" | "double" if is_finite(value):
             return value
@@ -121,12 +121,12 @@ def is_finite(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
-def is_whole(value: Any) -> bool:
+def is_whole_number(value: Any) -> bool:
     """True for a whole number of 64 bits."""
     return is_finite(value) and value == value // 1 and int(value) in LONGS
 
 
-def _require_sound(source: ReplySource, kind: str, members: dict[str, Any], place: str) -> None:
+def _require_sound(source: ReplyPlace, kind: str, members: dict[str, Any], place: str) -> None:
     """Raise ToolkitFailure for an attribute value, or a table's keys, that contradict themselves."""
     if kind == "AttributeValue":
         numbers = [*([members["N"]] if "N" in members else ()), *members.get("NS", ())]

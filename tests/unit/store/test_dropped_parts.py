@@ -18,7 +18,7 @@ from hashrange.items.types import Key
 from hashrange.service.opening import open_service
 from hashrange.settings import Settings
 from hashrange.store.embedded import files, saved_parts, vector_memory, vector_parts
-from hashrange.store.embedded.saved_parts import SavedPart, SavedSource
+from hashrange.store.embedded.saved_parts import SavedGroup, SavedPart
 from hashrange.store.embedded.store import EmbeddedStore
 from hashrange.store.embedded.stored_part import StoredPart, stored_part
 from hashrange.store.embedded.vector_memory import VectorMemory
@@ -46,7 +46,7 @@ def with_parts(count: int, folder: Path | None = None) -> Vectors:
         part.is_complete = True
         made.parts.add(part)
     saved = {b"%d" % number: SavedPart(FILE_NAMES % number, b"", 9, {b"changed"}) for number in range(count)}
-    made.parts.saved._sources[source_id] = SavedSource(saved, count)
+    made.parts.saved._sources[source_id] = SavedGroup(saved, count)
     made.parts.saved._changed_count = count
     return made
 

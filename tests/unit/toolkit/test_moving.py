@@ -15,7 +15,7 @@ from hashrange.cli.main import DONE, WRONG_USE
 from hashrange.cli.moved_items import MovedItems, time_told
 from hashrange.toolkit.failures import ToolkitFailure
 from hashrange.toolkit.moving.batch_writer import BatchWriter, WrittenBatch
-from hashrange.toolkit.moving.direct_requests import is_whole
+from hashrange.toolkit.moving.direct_requests import is_as_sent
 from hashrange.toolkit.moving.item_forms import page_text
 from hashrange.toolkit.moving.keys import TableKeyAttribute
 from hashrange.toolkit.moving.load_files import LoadFile
@@ -25,7 +25,7 @@ from hashrange.toolkit.moving.record_reading import FileRecord
 from hashrange.toolkit.moving.reserved_names import alias_reserved
 from hashrange.toolkit.moving.table_load import LoadState, TableLoad
 from hashrange.toolkit.moving.threads import THREADS_MAX, run_together
-from hashrange.toolkit.moving.unit_rate import UnitRate
+from hashrange.toolkit.moving.unit_pacer import UnitPacer
 from hashrange.toolkit.target import TargetOptions, find_target
 from tests.support.waiting import wait_until
 from tests.unit.toolkit.moved_tables import Tables, lines_of, simple_items
@@ -59,7 +59,7 @@ def test_reserved_words_get_placeholders(text: str, names: dict[str, str], expec
 
 def test_units_are_paid_before_the_next_request() -> None:
     now = 100.0
-    rate = UnitRate(10, lambda: now)
+    rate = UnitPacer(10, lambda: now)
     assert rate.seconds_to_wait == 0
     rate.take(5)
     rate.take(20)
@@ -73,7 +73,7 @@ def test_units_are_paid_before_the_next_request() -> None:
 
 def test_an_endpoint_that_tells_no_units_cannot_be_limited() -> None:
     client: Any = Replies({"Items": [{}], "ScannedCount": 1})
-    reader = ScanReader(client, ScanWish("Table", 1), UnitRate(10, lambda: 0.0), threading.Event())
+    reader = ScanReader(client, ScanWish("Table", 1), UnitPacer(10, lambda: 0.0), threading.Event())
     with pytest.raises(ToolkitFailure, match="does not tell what a request consumes, so --rate-limit cannot be kept"):
         list(reader.pages(0, b""))
 
@@ -131,7 +131,7 @@ def test_a_key_is_not_written_twice_at_a_time() -> None:
 
 def test_a_wait_ends_when_the_command_does() -> None:
     stop = threading.Event()
-    rate = UnitRate(0.001, lambda: 0.0)
+    rate = UnitPacer(0.001, lambda: 0.0)
     rate.take(1)
     stop.set()
     with pytest.raises(Stopped):
@@ -168,7 +168,7 @@ def test_pages_are_as_long_as_the_rate_allows_in_a_second() -> None:
             return False
 
     client: Any = Replies(page(5, 1, "a"), page(25, 5, "b"), page(25, 50, "c"), page(1, 1))
-    rate = UnitRate(10, lambda: now)
+    rate = UnitPacer(10, lambda: now)
     reader = ScanReader(client, ScanWish("Table", 2), rate, Waited())
     assert len(list(reader.pages(1, b'{"id":{"S":"0"}}'))) == 4
     assert [body["Limit"] for body in client.bodies] == [5, 25, 25, 2]
@@ -225,10 +225,10 @@ def test_what_does_not_succeed_directly_is_sent_by_boto3(tables: Tables, monkeyp
 
 
 def test_a_reply_that_is_not_whole_is_none() -> None:
-    assert is_whole(b"{}", str(zlib.crc32(b"{}")))
-    assert is_whole(b"{}", None)
-    assert not is_whole(b"{", str(zlib.crc32(b"{}")))
-    assert not is_whole(b"{}", "\x1b[2J")
+    assert is_as_sent(b"{}", str(zlib.crc32(b"{}")))
+    assert is_as_sent(b"{}", None)
+    assert not is_as_sent(b"{", str(zlib.crc32(b"{}")))
+    assert not is_as_sent(b"{}", "\x1b[2J")
 
 
 def test_throttled_requests_are_sent_again(tables: Tables, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,7 +39,7 @@ from hashrange.store.embedded.engine import Engine, small_batch
 from hashrange.store.embedded.health import Site
 from hashrange.store.embedded.open_tables import StoredTable
 from hashrange.store.embedded.participant import Participant
-from hashrange.store.embedded.shares import Shares, require_willing, shares_of
+from hashrange.store.embedded.shares import Shares, require_willing, shares_of_transaction
 from hashrange.store.embedded.stalls import OPENING_STALLS_MAX, STALL_DELAYS_SECONDS, EngineRefused, wait_out_stall
 from hashrange.store.embedded.tokens import StoredToken, Tokens
 from hashrange.store.embedded.walks import Walks
@@ -306,7 +306,7 @@ class Commits:
             shares: Shares = {}
             if followed:
                 draft.entries = self._walks.passed(written)
-                shares = shares_of(opened, [changes[number] for number in followed])
+                shares = shares_of_transaction(opened, [changes[number] for number in followed])
             self._follow(draft, tuple(shares), written, shares)
             if token is not None and former is not None:
                 try:

@@ -66,7 +66,7 @@ class SavedPart(msgspec.Struct, eq=False):
     """The keys of the entries that have changed since."""
 
 
-class SavedSource(msgspec.Struct, eq=False):
+class SavedGroup(msgspec.Struct, eq=False):
     """The files of one source, by the prefixes of their parts."""
 
     parts: dict[bytes, SavedPart] = msgspec.field(default_factory=dict)
@@ -95,7 +95,7 @@ class SavedParts:
     """The files of one store that may still be used."""
 
     def __init__(self) -> None:
-        self._sources: dict[bytes, SavedSource] = {}
+        self._sources: dict[bytes, SavedGroup] = {}
         self._changed_count = 0
         """How many keys there are in `SavedPart.changed` of all parts."""
 
@@ -125,7 +125,7 @@ class SavedParts:
         for name in names:
             if name in parts:
                 prefix, part_id, count = parts[name]
-                source = self._sources.setdefault(prefix[:SOURCE_BYTES], SavedSource())
+                source = self._sources.setdefault(prefix[:SOURCE_BYTES], SavedGroup())
                 source.parts[prefix] = SavedPart(part_file(folder.data, part_id), part_id, count)
             else:
                 others.append(name)
@@ -170,13 +170,13 @@ class SavedParts:
         if self._sources:
             _removing.submit(_remove_all, self.let_go())
 
-    def let_go(self) -> list[SavedSource]:
+    def let_go(self) -> list[SavedGroup]:
         """Take out all files, without removing them."""
         sources, self._sources, self._changed_count = self._sources, {}, 0
         return list(sources.values())
 
 
-def take_unchanged(sources: Iterable[SavedSource]) -> dict[bytes, SavedPart]:
+def take_unchanged(sources: Iterable[SavedGroup]) -> dict[bytes, SavedPart]:
     """The files that are as they were when the server was started, by prefix; removes the others. On any thread."""
     unchanged: dict[bytes, SavedPart] = {}
     for source in sources:
@@ -188,7 +188,7 @@ def take_unchanged(sources: Iterable[SavedSource]) -> dict[bytes, SavedPart]:
     return unchanged
 
 
-def _remove_all(sources: list[SavedSource]) -> None:
+def _remove_all(sources: list[SavedGroup]) -> None:
     """Remove all files, and free what is known of them bit by bit."""
     while sources:
         parts = sources.pop().parts

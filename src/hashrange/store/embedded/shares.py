@@ -13,7 +13,7 @@ Shares = Mapping[Participant, Sequence[Change]]
 """Participant → the changes of a transaction that it follows: those of tables that it chose."""
 
 
-def shares_of(opened: Sequence[StoredTable], written: Sequence[Change]) -> Shares:
+def shares_of_transaction(opened: Sequence[StoredTable], written: Sequence[Change]) -> Shares:
     """The share of each participant that chose a table of the transaction, in the order of participants.
 
     `opened`: the transaction's tables, each once. A participant without changes is left out.

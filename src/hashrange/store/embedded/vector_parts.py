@@ -17,8 +17,8 @@ from hashrange.items.keys import key_end
 from hashrange.store.embedded.saved_parts import (
     SAVED_ENTRIES_MIN,
     LeavingParts,
+    SavedGroup,
     SavedParts,
-    SavedSource,
     take_unchanged,
 )
 from hashrange.store.embedded.stored_part import FileReading, StoredPart
@@ -39,7 +39,7 @@ class LeavingGroups(NamedTuple):
     """All parts of a store that is being closed."""
 
     in_memory: Sequence[PartGroup]
-    in_files: Sequence[SavedSource]
+    in_files: Sequence[SavedGroup]
 
 
 class VectorParts:

@@ -33,7 +33,7 @@ Figure = Annotated[float, Meta(ge=0, le=1e9, description="a number from 0 to 1,0
 Count = Annotated[int, Meta(ge=0, le=10**12, description="a whole number from 0 to 1,000,000,000,000")]
 ItemBytes = Annotated[int, Meta(ge=0, le=10**8, description="a whole number from 0 to 100,000,000")]
 Bytes = Annotated[int, Meta(ge=0, le=10**18, description="a whole number from 0 to 10^18")]
-Units = Annotated[float, Meta(ge=0, le=1e15, description="a number from 0 to 10^15")]
+ModelUnits = Annotated[float, Meta(ge=0, le=1e15, description="a number from 0 to 10^15")]
 TypeWord = Literal["S", "N", "B", "BOOL", "NULL", "L", "M", "SS", "NS", "BS"]
 SortWord = Literal["=", "<", "<=", ">", ">=", "between", "begins_with"]
 FilterWord = Literal["=", "<>", "<", "<=", ">", ">=", "between", "begins_with", "contains", "exists", "missing"]
@@ -282,8 +282,8 @@ class ModelExpiry(OfDocument, frozen=True):
 class StatedUnits(OfDocument, frozen=True):
     """Units per second of a table or an index, as the document says."""
 
-    read_units: Units
-    write_units: Units
+    read_units: ModelUnits
+    write_units: ModelUnits
 
 
 class StatedCapacity(StatedUnits, frozen=True):

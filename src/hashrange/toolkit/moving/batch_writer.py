@@ -11,7 +11,7 @@ import msgspec
 from hashrange.toolkit.failures import ToolkitFailure
 from hashrange.toolkit.moving.pages import ReportedUnits
 from hashrange.toolkit.moving.raw_client import THROTTLED_TRIES, RawClient, wait
-from hashrange.toolkit.moving.unit_rate import UnitRate
+from hashrange.toolkit.moving.unit_pacer import UnitPacer
 from hashrange.toolkit.patience import jittered_seconds
 
 BATCH_ITEMS = 25
@@ -58,7 +58,7 @@ def item_deletion(key: bytes | msgspec.Raw) -> bytes:
 class BatchWriter:
     """Writes to one table, for any number of threads."""
 
-    def __init__(self, client: RawClient, table: str, rate: UnitRate | None, stop: threading.Event) -> None:
+    def __init__(self, client: RawClient, table: str, rate: UnitPacer | None, stop: threading.Event) -> None:
         self._client, self._table, self._rate, self._stop = client, table, rate, stop
         self._head = b'{"ReturnConsumedCapacity":"TOTAL","RequestItems":{%b:[' % msgspec.json.encode(table)
         self._members: dict[str, Any] = {"RequestItems": {table: [{}]}}

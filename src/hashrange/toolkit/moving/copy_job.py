@@ -17,7 +17,7 @@ from hashrange.toolkit.moving.stream_following import IMAGES, StreamFollowing
 from hashrange.toolkit.moving.table_copy import CopyState, TableCopy
 from hashrange.toolkit.moving.table_scan import SegmentState
 from hashrange.toolkit.moving.threads import THREADS_MAX
-from hashrange.toolkit.moving.unit_rate import UnitRate
+from hashrange.toolkit.moving.unit_pacer import UnitPacer
 from hashrange.toolkit.target import Target
 
 FOLLOWED_PAUSE_SECONDS = 0.25
@@ -128,7 +128,7 @@ class CopyJob:
     def _reader(self, client: RawClient, stop: threading.Event) -> ScanReader:
         options = self._options
         members = {"ConsistentRead": True} if options.is_consistent else {}
-        rate = UnitRate(options.units_per_second) if options.units_per_second else None
+        rate = UnitPacer(options.units_per_second) if options.units_per_second else None
         return ScanReader(client, ScanWish(options.table, len(self.state.segments), members), rate, stop)
 
     def _follow(self, following: StreamFollowing, stop: threading.Event, on_tick: Callable[[], None]) -> None:

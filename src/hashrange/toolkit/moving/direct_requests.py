@@ -57,7 +57,7 @@ class DirectRequests:
             reply = connection.getresponse()
             content = reply.read(BODY_BYTES_MAX + 1)
             is_read = not reply.length and len(content) <= BODY_BYTES_MAX
-            if is_read and reply.status == SUCCESS_STATUS and is_whole(content, reply.headers.get("x-amz-crc32")):
+            if is_read and reply.status == SUCCESS_STATUS and is_as_sent(content, reply.headers.get("x-amz-crc32")):
                 return content
         except self._failures:
             pass
@@ -96,6 +96,6 @@ class DirectRequests:
         return dict(request.headers.items())
 
 
-def is_whole(content: bytes, checksum: str | None) -> bool:
+def is_as_sent(content: bytes, checksum: str | None) -> bool:
     """True if a body is as its header says."""
     return checksum is None or str(zlib_ng.crc32(content)) == checksum.strip()

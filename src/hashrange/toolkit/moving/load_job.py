@@ -18,7 +18,7 @@ from hashrange.toolkit.moving.progress_file import ProgressFile
 from hashrange.toolkit.moving.raw_client import RawClient
 from hashrange.toolkit.moving.record_reading import FileRecord, read_records
 from hashrange.toolkit.moving.table_load import LoadState, TableLoad
-from hashrange.toolkit.moving.unit_rate import UnitRate
+from hashrange.toolkit.moving.unit_pacer import UnitPacer
 from hashrange.toolkit.target import Target
 
 THREADS = 8
@@ -110,7 +110,7 @@ class LoadJob:
         options, stop = self._options, threading.Event()
         attributes = key_attributes(self._table)
         kinds = {**options.kinds, **{one.name: one.kind for one in attributes}}
-        rate = UnitRate(options.units_per_second) if options.units_per_second else None
+        rate = UnitPacer(options.units_per_second) if options.units_per_second else None
         with RawClient(self._target, connections=THREADS, stop=stop) as client:
             load = TableLoad(
                 BatchWriter(client, options.table, rate, stop),

@@ -8,7 +8,7 @@ import msgspec
 
 from hashrange.toolkit.failures import ToolkitFailure
 from hashrange.toolkit.moving.raw_client import RawClient
-from hashrange.toolkit.moving.unit_rate import UnitRate
+from hashrange.toolkit.moving.unit_pacer import UnitPacer
 from hashrange.toolkit.replies import SAME_PAGE
 
 NO_KEY = msgspec.Raw(b"")
@@ -60,7 +60,7 @@ def decode_page(reply: bytes) -> ScanPage:
 class ScanReader:
     """Reads pages, for any number of threads."""
 
-    def __init__(self, client: RawClient, wish: ScanWish, rate: UnitRate | None, stop: threading.Event) -> None:
+    def __init__(self, client: RawClient, wish: ScanWish, rate: UnitPacer | None, stop: threading.Event) -> None:
         self._client, self._wish, self._rate, self._stop = client, wish, rate, stop
         members = {**wish.members, "TableName": wish.table, "ReturnConsumedCapacity": "TOTAL"}
         self._head = msgspec.json.encode(members)[:-1]

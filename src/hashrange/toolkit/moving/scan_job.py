@@ -20,7 +20,7 @@ from hashrange.toolkit.moving.raw_client import RawClient
 from hashrange.toolkit.moving.reserved_names import Aliased, alias_reserved
 from hashrange.toolkit.moving.table_scan import Output, ScanState, SegmentState, TableScan
 from hashrange.toolkit.moving.threads import THREADS_MAX
-from hashrange.toolkit.moving.unit_rate import UnitRate
+from hashrange.toolkit.moving.unit_pacer import UnitPacer
 from hashrange.toolkit.target import Target
 
 SEGMENTS_USUAL = 4
@@ -140,7 +140,7 @@ class ScanJob:
 
     def _scan(self, output: Output, on_tick: Callable[[ScanState], None], *, is_spool: bool = False) -> None:
         options, stop = self.options, threading.Event()
-        rate = UnitRate(options.units_per_second) if options.units_per_second else None
+        rate = UnitPacer(options.units_per_second) if options.units_per_second else None
         segments = len(self.state.segments)
         page_limit = None if options.filter else options.limit
         wish = ScanWish(options.table, segments, self.members, page_limit)

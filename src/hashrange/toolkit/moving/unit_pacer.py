@@ -10,7 +10,7 @@ from hashrange.toolkit.failures import ToolkitFailure
 from hashrange.toolkit.moving.raw_client import wait
 
 
-class UnitRate:
+class UnitPacer:
     """A rate of capacity units, which several threads share."""
 
     def __init__(self, units_per_second: float, now: Callable[[], float] = real_seconds) -> None:
