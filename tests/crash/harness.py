@@ -128,7 +128,7 @@ def faults_of(folder: Path, acknowledged: dict[int, int]) -> list[str]:
             if row != program.entry_row(writer, number):
                 faults.append(f"row {key!r} is not what was written")
     for writer in range(WRITERS):
-        counter = program.whole_number_of(rows.get(program.counter_key(writer)))  # type: ignore[arg-type]
+        counter = program.number_of(rows.get(program.counter_key(writer)))  # type: ignore[arg-type]
         if counter < acknowledged.get(writer, 0):
             faults.append(f"writer {writer}: {acknowledged[writer]} was acknowledged, {counter} is there")
         faults += _judge(writer, counter, numbers[writer])

@@ -44,7 +44,7 @@ def assert_whole(folder: Path, acknowledged: dict[int, int]) -> None:
     }
     for writer in range(WRITERS):
         counters = [
-            program.whole_number_of(finish(store.get(table.source_id, program.counter_key(writer), consistent=True)))
+            program.number_of(finish(store.get(table.source_id, program.counter_key(writer), consistent=True)))
             for table in tables
         ]
         assert counters[0] == counters[1] >= acknowledged.get(writer, 0)

@@ -34,7 +34,7 @@ def counter_row(number: int) -> Row:
     return row_of(1 + number % 50, b"%09d" % number)
 
 
-def whole_number_of(row: Row | None) -> int:
+def number_of(row: Row | None) -> int:
     return 0 if row is None else int(row[5:])
 
 
@@ -72,7 +72,7 @@ def write_until_killed(folder: str, writers: int, pipe: Connection) -> None:
     """Entry of the process. Reports [writer, number] once the transaction is durable."""
 
     async def write(store: EmbeddedStore, tables: list[OpenTable], writer: int) -> None:
-        number = whole_number_of(await settled(store.get(tables[0].source_id, counter_key(writer), consistent=True)))
+        number = number_of(await settled(store.get(tables[0].source_id, counter_key(writer), consistent=True)))
         while True:
             number += 1
             await transact_one(store, tables, writer, number)

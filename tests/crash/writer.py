@@ -53,7 +53,7 @@ def entry_row(writer: int, number: int) -> Row:
     return row_of(100 + number % 1000, pattern * (1 + number % 40))
 
 
-def whole_number_of(row: Row | None) -> int:
+def number_of(row: Row | None) -> int:
     """The number in a counter row."""
     return 0 if row is None else int(row[5:])
 
@@ -76,7 +76,7 @@ Send = Callable[[object], None]
 
 async def writer_loop(store: EmbeddedStore, table: OpenTable, writer: int, send: Send) -> None:
     """Write without end, reporting ["A", writer, number] for durable numbers."""
-    number = whole_number_of(await settled(store.get(table.source_id, counter_key(writer), consistent=True)))
+    number = number_of(await settled(store.get(table.source_id, counter_key(writer), consistent=True)))
     while True:
         number += 1
         await write_one(store, table, writer, number)
@@ -158,21 +158,21 @@ def write_into_a_full_disk(folder: str, limit_bytes: int, pipe: Connection) -> N
             pipe.send(("failed", number, type(error).__name__))
         row = await settled(store.get(table.source_id, counter_key(0), consistent=True))
         await durable(store)
-        pipe.send(("reads", whole_number_of(row), ""))
+        pipe.send(("reads", number_of(row), ""))
         try:
             await write_one(store, table, 0, number + 1)
         except StorageError as error:
-            pipe.send(("still refuses", whole_number_of(row), type(error).__name__))
+            pipe.send(("still refuses", number_of(row), type(error).__name__))
         resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
         while True:
             try:
                 row = await settled(store.get(table.source_id, counter_key(0), consistent=True))
-                await write_one(store, table, 0, whole_number_of(row) + 1)
+                await write_one(store, table, 0, number_of(row) + 1)
                 break
             except StorageError:
                 await asyncio.sleep(0.02)
-        pipe.send(("healed", whole_number_of(row), ""))
-        for number in range(whole_number_of(row) + 2, whole_number_of(row) + 30):
+        pipe.send(("healed", number_of(row), ""))
+        for number in range(number_of(row) + 2, number_of(row) + 30):
             await write_one(store, table, 0, number)
         await durable(store)
         pipe.send(("went on", number, ""))

@@ -4,7 +4,7 @@ outside, at any endpoint.
 
 from collections import Counter
 
-from hashrange.cli.capacity_options import SAMPLE_USUAL, whole_number_of
+from hashrange.cli.capacity_options import SAMPLE_USUAL, number_of
 from hashrange.cli.folding import Colour, HeadedLine
 from hashrange.cli.main import DONE, count
 from hashrange.cli.output import say
@@ -36,8 +36,8 @@ def run(words: list[str]) -> int:
     """Print the verdict of each check; returns the exit code. Raises UsageError, ToolkitFailure."""
     options = parse(build_parser(), words)
     require_form(options.output)
-    sample_max = int(whole_number_of("--sample", options.sample, 0, SAMPLE_MAX, is_whole=True))
-    days = whole_number_of("--days", options.days, 1, DAYS_MAX)
+    sample_max = int(number_of("--sample", options.sample, 0, SAMPLE_MAX, is_whole=True))
+    days = number_of("--days", options.days, 1, DAYS_MAX)
     target = chosen_target(options)
     # Imported here: the command's help needs none of it.
     from hashrange.clock import SystemClock
