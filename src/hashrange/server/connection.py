@@ -112,7 +112,7 @@ class Connection(asyncio.Protocol):
             self.ready = deque()
         if self.request is not None:
             self.request.is_abandoned = True
-        connections.lost.add(self)
+        connections.lost.add(self.release)
 
     def release(self) -> None:
         """Release what the lost connection holds, and abandon the request being answered."""

@@ -1,4 +1,4 @@
-"""When is released what a lost connection holds? Soon after it is lost, a few connections in each turn of the loop.
+"""When is what a lost connection holds released? Soon after it is lost, a few connections in each turn of the loop.
 
 One client may have thousands of connections. If it is killed, the loop reports all of them as lost in one turn. What
 each of them holds (its parser, the memory counted for it, its request in work) takes ten times as long to release as
@@ -7,17 +7,9 @@ the report itself takes. So the report only notes the connection here.
 
 from collections import deque
 from collections.abc import Callable
-from typing import Protocol
 
 SLICE_SECONDS_MAX = 0.002
 """Time for lost connections in one turn of the loop; further ones wait for the next turn."""
-
-
-class LostConnection(Protocol):
-    """The member of a connection that `Lost` needs."""
-
-    def release(self) -> None:
-        """Release what the connection holds, and abandon its request in work. Called once."""
 
 
 class Lost:
@@ -29,7 +21,8 @@ class Lost:
         """Until `take_turns` is called, connections are released at once."""
         self._monotonic = monotonic
         self._call_soon: Callable[[Callable[[], None]], object] | None = None
-        self._left: deque[LostConnection] = deque()
+        self._left: deque[Callable[[], None]] = deque()
+        """What releases each, in the order in which they were lost."""
         self._is_due = False
 
     def __len__(self) -> int:
@@ -39,12 +32,13 @@ class Lost:
         """From now on, release connections in later turns of the event loop; `call_soon` is the loop's."""
         self._call_soon = call_soon
 
-    def add(self, connection: LostConnection) -> None:
-        """Add a connection that is lost."""
-        self._left.append(connection)
+    def add(self, release: Callable[[], None]) -> None:
+        """Add a connection that is lost. `release`: releases what it holds, and is called once."""
         if self._call_soon is None:
-            self._left.pop().release()
-        elif not self._is_due:
+            release()
+            return
+        self._left.append(release)
+        if not self._is_due:
             self._is_due = True
             self._call_soon(self._turn)
 
@@ -54,7 +48,7 @@ class Lost:
         ends_seconds = self._monotonic() + SLICE_SECONDS_MAX
         try:
             while left:
-                left.popleft().release()
+                left.popleft()()
                 if self._monotonic() >= ends_seconds:
                     break
         finally:

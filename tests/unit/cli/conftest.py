@@ -1,8 +1,9 @@
-"""What do tests of commands share? The restored thresholds of the garbage collector,
-and what `hashrange doctor` looks at.
+"""What do tests of commands share? The restored thresholds of the garbage collector, an environment without variables
+of AWS, and what `hashrange doctor` looks at.
 """
 
 import gc
+import os
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,6 +32,15 @@ def doctor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Doctor:
 def endpoint() -> Iterator[str]:
     with server(Settings(data_dir=None, port=0)) as database:
         yield database.endpoint
+
+
+@pytest.fixture
+def no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No variable says where commands of the toolkit work, or by which keys."""
+    for name in os.environ:
+        if name.startswith("AWS_"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """`hashrange capacity` at the prompt: what it measures, draws and refuses. (What it computes: tests/scripts.)"""
 
 import json
-import os
 import struct
 import subprocess
 import sys
@@ -16,18 +15,12 @@ from hashrange.cli.main import DONE, FAILED, WRONG_USE, main
 from hashrange.settings import Settings
 from hashrange.testing import Database, server
 
+pytestmark = pytest.mark.usefixtures("no_variables")
+
 Printed = pytest.CaptureFixture[str]
 LOAD = ["--item-size", "2.5", "--reads", "500", "--writes", "200"]
 HOURS = 4
 KEYS = {"aws_access_key_id": "hashrange", "aws_secret_access_key": "hashrange", "region_name": "us-east-1"}
-
-
-@pytest.fixture(autouse=True)
-def no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in os.environ:
-        if name.startswith("AWS_"):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
 
 
 @pytest.fixture

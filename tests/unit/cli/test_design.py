@@ -16,16 +16,10 @@ from hashrange.cli.main import DONE, FAILED, INTERRUPTED, WRONG_USE, main
 from hashrange.toolkit.failures import ToolkitFailure
 from hashrange.toolkit.target import Target
 
+pytestmark = pytest.mark.usefixtures("no_variables")
+
 Printed = pytest.CaptureFixture[str]
 ORDERS = ["design", "Orders", "--partition-key", "customer"]
-
-
-@pytest.fixture(autouse=True)
-def no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in os.environ:
-        if name.startswith("AWS_"):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,17 +17,11 @@ from hashrange.testing import Database, Fault, server
 from hashrange.toolkit.diagnosis import CHECKS
 from tests.docs.pages import ROOT, examples_of
 
+pytestmark = pytest.mark.usefixtures("no_variables")
+
 Printed = pytest.CaptureFixture[str]
 HOUR, DAY = 3600, 86_400
 HOURS, DAYS = 6, 15
-
-
-@pytest.fixture(autouse=True)
-def no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in os.environ:
-        if name.startswith("AWS_"):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
 
 
 class World:

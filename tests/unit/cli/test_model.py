@@ -16,18 +16,12 @@ from hashrange.cli.main import DONE, FAILED, WRONG_USE, main
 from hashrange.cli.model import FOUND
 from tests.unit.toolkit.models.documents import SHOP, changed
 
+pytestmark = pytest.mark.usefixtures("no_variables")
+
 Printed = pytest.CaptureFixture[str]
 Document = dict[str, Any]
 KEYS = {"aws_access_key_id": "hashrange", "aws_secret_access_key": "hashrange", "region_name": "us-east-1"}
 Written = Callable[[Document], str]
-
-
-@pytest.fixture(autouse=True)
-def no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in os.environ:
-        if name.startswith("AWS_"):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
 
 
 @pytest.fixture

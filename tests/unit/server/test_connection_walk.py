@@ -247,7 +247,7 @@ class Walk:
             ) <= (connection.answering is BUSY)
             assert (connection.sending is BLOCKED) == client.transport.is_blocked
             assert (connection.receiving is GONE) == client.has_left
-            if connection.receiving in NOT_PARSING and connection not in self.connections.lost._left:
+            if connection.receiving in NOT_PARSING and connection.release not in self.connections.lost._left:
                 assert not connection.reading.rest
                 assert not connection.share.reserved_bytes
             if connection.receiving in OVER:
