@@ -16,7 +16,7 @@ from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.engine import Engine, WriteBatch
 from hashrange.store.embedded.former_formats import FormerWrite, former_delays
 from hashrange.store.embedded.participant import Participant, Terms
-from hashrange.store.embedded.recovery_windows import RecoveryWindows
+from hashrange.store.embedded.recovery_windows import MARK_BYTES, RecoveryWindows
 from hashrange.store.embedded.stream_states import (
     RecoveryWindow,
     StoredStreams,
@@ -158,10 +158,12 @@ class ChangeLog(Participant):
         sequence = first if first > last else last + 1
         prefix = log.only_prefix or log.prefix_of(change.key)
         record = log.encode(change, b"")
+        size_bytes = len(record)
         batch[prefix + sequence.to_bytes(SEQUENCE_BYTES, "big")] = record
-        if log.window is not None:
-            self.windows.count(batch, afterwards, log.window, sequence, len(record))
-        afterwards.append(partial(streams.record_written, sequence, prefix, log))
+        afterwards.append(partial(streams.record_written, sequence, prefix, log, size_bytes))
+        window = log.window
+        if window is not None and (window.unmarked_bytes + size_bytes >= MARK_BYTES or sequence > window.mark_until):
+            self.windows.mark(batch, afterwards, window, sequence, size_bytes)
 
     def table_changes(
         self, draft: Draft, old: Table | None, new: Table | None, partitions: Sequence[Partition]

@@ -125,8 +125,20 @@ class RecoveryWindows:
         if unmarked_bytes < MARK_BYTES and sequence <= window.mark_until:
             afterwards.append(partial(setattr, window, "unmarked_bytes", unmarked_bytes))
         else:
-            batch.put(layout.window_key(window.table_id, sequence), layout.encode_counter(unmarked_bytes))
-            afterwards.append(partial(self._marked, window, sequence, unmarked_bytes))
+            self.mark(batch, afterwards, window, sequence, size_bytes)
+
+    def mark(
+        self,
+        batch: WriteBatch,
+        afterwards: list[Callable[[], object]],
+        window: RecoveryWindow,
+        sequence: SequenceNumber,
+        size_bytes: int,
+    ) -> None:
+        """Add a mark at `sequence` to the batch, up to which the commit adds so many bytes to the table's log."""
+        unmarked_bytes = window.unmarked_bytes + size_bytes
+        batch.put(layout.window_key(window.table_id, sequence), layout.encode_counter(unmarked_bytes))
+        afterwards.append(partial(self._marked, window, sequence, unmarked_bytes))
 
     def _marked(self, window: RecoveryWindow, sequence: SequenceNumber, unmarked_bytes: int) -> None:
         window.mark(sequence, unmarked_bytes)

@@ -110,13 +110,17 @@ class EmbeddedStreams:
         if self.wake is not None:
             self.wake()
 
-    def record_written(self, sequence: rules.Sequence, prefix: bytes, log: TableLog) -> None:
-        """The same as `written_up_to` for a commit with one record."""
+    def record_written(self, sequence: rules.Sequence, prefix: bytes, log: TableLog, size_bytes: int) -> None:
+        """The same as `written_up_to` for a commit with one record, whose bytes are counted for recovery."""
         self.last = sequence
-        for state in log.views.values():
-            state.last = state.news.fresh[prefix] = sequence
-        if self.wake is not None:
-            self.wake()
+        window = log.window
+        if window is not None:
+            window.unmarked_bytes += size_bytes
+        if log.views:
+            for state in log.views.values():
+                state.last = state.news.fresh[prefix] = sequence
+            if self.wake is not None:
+                self.wake()
 
     def _changed(self, last: rules.Sequence, state: StreamState, shards: Sequence[Shard] = ()) -> None:
         """Note that a commit has begun or ended a stream, or these shards of it, at sequence number `last`."""
