@@ -1,0 +1,99 @@
+"""Which CQL is sent to Cassandra? All of it is in this file.
+
+Rows of `slots` are written by conditional batches only (`SLOT_WRITES`), each of which advances the slot's version; so
+are rows of `catalog` and `transactions`. Plain writes go to `entries`, whose timestamps are commit numbers, and to
+`servers`.
+"""
+
+TABLES = (
+    # The rows of a slot, by kind: see layout.py.
+    """CREATE TABLE IF NOT EXISTS slots (table_id bigint, slot int, kind int, ck blob, v blob,
+         version bigint static, batch blob static, counts blob static, locks int static, is_closed boolean static,
+         PRIMARY KEY ((table_id, slot), kind, ck))""",
+    # The entries of global indexes.
+    """CREATE TABLE IF NOT EXISTS entries (source blob, slot int, ck blob, v blob,
+         PRIMARY KEY ((source, slot), ck))""",
+    # The tables of all accounts: one partition.
+    """CREATE TABLE IF NOT EXISTS catalog (part int, table_id bigint, description blob,
+         revision bigint static, next_id bigint static, batch blob static, PRIMARY KEY (part, table_id))""",
+    # Transactions over several slots, and idempotency tokens.
+    """CREATE TABLE IF NOT EXISTS transactions (id blob PRIMARY KEY, attempt blob, state int, digest blob,
+         report blob, places blob, until_ms bigint, expires_ms bigint)""",
+    # The servers that are there, each for some seconds.
+    "CREATE TABLE IF NOT EXISTS servers (part int, id text, url text, PRIMARY KEY (part, id))",
+    # The version of all this.
+    "CREATE TABLE IF NOT EXISTS layout (part int PRIMARY KEY, version int)",
+)
+
+KEYSPACE = """CREATE KEYSPACE IF NOT EXISTS {keyspace}
+  WITH replication = {{'class': 'NetworkTopologyStrategy', '{datacenter}': {replicas}}}"""
+DESCRIBE_KEYSPACE = "SELECT replication FROM system_schema.keyspaces WHERE keyspace_name = ?"
+DESCRIBE_NODE = "SELECT data_center, release_version FROM system.local"
+OTHER_NODES = "SELECT data_center, release_version FROM system.peers_v2"
+NODE_SETTINGS = "SELECT name, value FROM system_views.settings"
+
+# --- slots: reading ---------------------------------------------------------------------------------
+
+HEAD = "SELECT DISTINCT table_id, slot, version, batch, counts, locks, is_closed FROM slots WHERE table_id = ? AND slot = ?"
+ROW = "SELECT v, locks, is_closed FROM slots WHERE table_id = ? AND slot = ? AND kind = ? AND ck = ?"
+ROWS = "SELECT ck, v FROM slots WHERE table_id = ? AND slot = ? AND kind = ? AND ck IN ?"
+SLICE = """SELECT ck, v, locks, is_closed FROM slots
+  WHERE table_id = ? AND slot = ? AND kind = ? AND ck >= ? AND ck < ? ORDER BY kind ASC, ck ASC LIMIT ?"""
+SLICE_BACK = """SELECT ck, v, locks, is_closed FROM slots
+  WHERE table_id = ? AND slot = ? AND kind = ? AND ck >= ? AND ck < ? ORDER BY kind DESC, ck DESC LIMIT ?"""
+
+# --- slots: statements of conditional batches -------------------------------------------------------
+
+ADVANCE = """UPDATE slots SET version = ?, batch = ?, counts = ?, locks = ?, is_closed = ?
+  WHERE table_id = ? AND slot = ? IF version = ?"""
+BEGIN = """UPDATE slots SET version = ?, batch = ?, counts = ?, locks = ?, is_closed = ?
+  WHERE table_id = ? AND slot = ? IF version = null"""
+PUT = "INSERT INTO slots (table_id, slot, kind, ck, v) VALUES (?, ?, ?, ?, ?)"
+PUT_FOR_A_WHILE = "INSERT INTO slots (table_id, slot, kind, ck, v) VALUES (?, ?, ?, ?, ?) USING TTL 86400"
+DELETE = "DELETE FROM slots WHERE table_id = ? AND slot = ? AND kind = ? AND ck = ?"
+DELETE_UP_TO = "DELETE FROM slots WHERE table_id = ? AND slot = ? AND kind = ? AND ck <= ?"
+DELETE_KIND = "DELETE FROM slots WHERE table_id = ? AND slot = ? AND kind >= ? AND kind <= ?"
+SLOT_WRITES = (ADVANCE, BEGIN, PUT, PUT_FOR_A_WHILE, DELETE, DELETE_UP_TO, DELETE_KIND)
+
+# --- entries ----------------------------------------------------------------------------------------
+
+ENTRY = "SELECT v FROM entries WHERE source = ? AND slot = ? AND ck = ?"
+ENTRIES = "SELECT ck, v FROM entries WHERE source = ? AND slot = ? AND ck >= ? AND ck < ? ORDER BY ck ASC LIMIT ?"
+ENTRIES_BACK = "SELECT ck, v FROM entries WHERE source = ? AND slot = ? AND ck >= ? AND ck < ? ORDER BY ck DESC LIMIT ?"
+PUT_ENTRY = "INSERT INTO entries (source, slot, ck, v) VALUES (?, ?, ?, ?) USING TIMESTAMP ?"
+DELETE_ENTRY = "DELETE FROM entries USING TIMESTAMP ? WHERE source = ? AND slot = ? AND ck = ?"
+DROP_ENTRIES = "DELETE FROM entries USING TIMESTAMP ? WHERE source = ? AND slot = ?"
+
+# --- catalog ----------------------------------------------------------------------------------------
+
+CATALOG_HEAD = "SELECT DISTINCT part, revision, next_id, batch FROM catalog WHERE part = 0"
+CATALOG_TABLES = "SELECT table_id, description FROM catalog WHERE part = 0"
+ADVANCE_CATALOG = "UPDATE catalog SET revision = ?, next_id = ?, batch = ? WHERE part = 0 IF revision = ?"
+BEGIN_CATALOG = "UPDATE catalog SET revision = ?, next_id = ?, batch = ? WHERE part = 0 IF revision = null"
+PUT_TABLE = "INSERT INTO catalog (part, table_id, description) VALUES (0, ?, ?)"
+DELETE_TABLE = "DELETE FROM catalog WHERE part = 0 AND table_id = ?"
+
+# --- transactions -----------------------------------------------------------------------------------
+
+TRANSACTION = "SELECT attempt, state, digest, report, places, until_ms, expires_ms FROM transactions WHERE id = ?"
+TRANSACTIONS = """SELECT token(id), id, attempt, state, digest, report, places, until_ms, expires_ms FROM transactions
+  WHERE token(id) > ? LIMIT ?"""
+BEGIN_TRANSACTION = """INSERT INTO transactions (id, attempt, state, digest, places, until_ms, expires_ms)
+  VALUES (?, ?, ?, ?, ?, ?, ?) IF NOT EXISTS"""
+DECIDE = "UPDATE transactions SET state = ?, report = ? WHERE id = ? IF attempt = ? AND state = ?"
+FORGET_TRANSACTION = "DELETE FROM transactions WHERE id = ? IF attempt = ? AND state = ?"
+
+# --- servers and the layout -------------------------------------------------------------------------
+
+SERVERS = "SELECT id, url FROM servers WHERE part = 0"
+PUT_SERVER = "INSERT INTO servers (part, id, url) VALUES (0, ?, ?) USING TTL 10"
+DELETE_SERVER = "DELETE FROM servers WHERE part = 0 AND id = ?"
+LAYOUT = "SELECT version FROM layout WHERE part = 0"
+PUT_LAYOUT = "INSERT INTO layout (part, version) VALUES (0, ?) IF NOT EXISTS"
+
+STATEMENTS = tuple(
+    text
+    for name, text in sorted(globals().items())
+    if isinstance(text, str) and text.startswith(("SELECT", "INSERT", "UPDATE", "DELETE")) and name[0] != "_"
+)
+"""All statements that are prepared."""

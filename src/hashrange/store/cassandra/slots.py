@@ -1,0 +1,48 @@
+"""Which slots does this server write to? It makes a `SlotWriter` for a slot when it first needs one, and forgets it once
+it is idle and others are needed.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from hashrange.store.cassandra.layout import slot_of
+from hashrange.store.cassandra.session import Session
+from hashrange.store.cassandra.slot_writer import SlotWriter, Work
+from hashrange.tables.change import Change
+
+WRITERS_MAX = 4096
+"""Writers that are kept: each knows its slot's version."""
+
+
+class Slots:
+    """The writers of slots in this server."""
+
+    def __init__(self, session: Session, monotonic: Callable[[], float]) -> None:
+        self._session = session
+        self._monotonic = monotonic
+        self._writers: dict[tuple[int, int], SlotWriter] = {}
+        self.follow: Callable[[SlotWriter, int, Sequence[Change]], None] = lambda _writer, _version, _changes: None
+        """Called with the version and the changes of a batch whose entries in global indexes are due."""
+
+    def writer(self, table_id: int, slot: int) -> SlotWriter:
+        """The writer of a slot."""
+        writer = self._writers.get((table_id, slot))
+        if writer is None:
+            if len(self._writers) >= WRITERS_MAX:
+                self._writers = {place: one for place, one in self._writers.items() if not one.is_idle}
+            writer = SlotWriter(self._session, table_id, slot, self._monotonic, self._followed)
+            self._writers[table_id, slot] = writer
+        return writer
+
+    def _followed(self, writer: SlotWriter, version: int, changes: Sequence[Change]) -> None:
+        self.follow(writer, version, changes)
+
+    def add(self, table_id: int, key: bytes, work: Work) -> "asyncio.Future[Any]":
+        """Have a work done in the slot of a key. See `SlotWriter.add`."""
+        return self.writer(table_id, slot_of(key)).add(work)
+
+    async def stop(self) -> None:
+        """End what is under way."""
+        for writer in list(self._writers.values()):
+            await writer.stop()

@@ -1,0 +1,183 @@
+"""What is done in a slot? The works of a `SlotWriter`: to write an item, to carry out a transaction within the slot, to
+prepare one over several slots and to apply it, to clear the outbox, and to close the slot.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from hashrange.errors import (
+    ApiError,
+    HashrangeError,
+    ItemCollectionSizeLimitExceededException,
+    TransactionConflictException,
+)
+from hashrange.items.types import Key, Row
+from hashrange.messages.reads import COLLECTION_TOO_LARGE
+from hashrange.messages.transactions import CONFLICT
+from hashrange.store.cassandra.layout import COLLECTIONS, ITEMS, Lock
+from hashrange.store.cassandra.slot_view import Place, SlotView, collection_growth_bytes
+from hashrange.store.interface import TransactionRefused, TransactionStep
+from hashrange.store.transaction_steps import plan_steps
+from hashrange.tables.change import Change, Origin, Plan, Planned, entries_of
+from hashrange.tables.open_table import OpenTable
+from hashrange.tables.source_id import partition_prefix
+
+
+class Locked(HashrangeError):
+    """Items that a work needs are locked by transactions, which must be looked at first."""
+
+    def __init__(self, locks: Mapping[Key, Lock]) -> None:
+        super().__init__()
+        self.locks = locks
+
+
+def places_of(table: OpenTable, key: Key) -> Collection[Place]:
+    """Kinds and keys of the rows that a write of an item reads."""
+    if table.has_item_collections:
+        return (ITEMS, key), (COLLECTIONS, partition_prefix(key))
+    return ((ITEMS, key),)
+
+
+def require_unlocked(view: SlotView, keys: Collection[Key]) -> None:
+    """Raise Locked if an item is locked."""
+    locks = {key: lock for key in keys if (lock := view.lock(key)) is not None}
+    if locks:
+        raise Locked(locks)
+
+
+class WriteItem:
+    """Replaces one row by what a plan makes of it."""
+
+    def __init__(self, table: OpenTable, key: Key, plan: Plan, origin: Origin, limit_bytes: int) -> None:
+        """`limit_bytes`: of an item collection."""
+        self.places = places_of(table, key)
+        self._table, self._key, self._plan, self._origin = table, key, plan, origin
+        self._limit_bytes = limit_bytes
+
+    def run(self, view: SlotView) -> Change:
+        """The change. Raises what the plan raises, Locked, ItemCollectionSizeLimitExceededException."""
+        table, key = self._table, self._key
+        require_unlocked(view, (key,))
+        old = view.row(key)
+        planned = self._plan(old)
+        if not isinstance(planned, Planned):
+            planned = Planned(planned)
+        if planned.new == old:
+            return Change(table, key, old, old)
+        entries = entries_of(planned, table, key, old) if table.entry_sources else ()
+        change = Change(table, key, old, planned.new, entries, self._origin)
+        if True in _too_large(view, (change,), self._limit_bytes):
+            raise ItemCollectionSizeLimitExceededException(COLLECTION_TOO_LARGE)
+        view.write(change)
+        return change
+
+
+class Transact:
+    """Carries out a transaction whose items are all in the slot."""
+
+    def __init__(self, steps: Sequence[TransactionStep], limit_bytes: int) -> None:
+        self.places = [place for table, key, _ in steps if key is not None for place in places_of(table, key)]
+        self._steps = steps
+        self._limit_bytes = limit_bytes
+
+    def run(self, view: SlotView) -> Sequence[Change]:
+        """The changes. Raises what `Store.transact` raises, and Locked."""
+        changes = planned_changes(view, self._steps, self._limit_bytes)
+        for change in changes:
+            if change.new != change.old:
+                view.write(change)
+        return changes
+
+
+class Prepare:
+    """Locks the items of a transaction that are in the slot, each with the row that is to replace it."""
+
+    def __init__(self, steps: Sequence[TransactionStep], limit_bytes: int, transaction: bytes, attempt: bytes) -> None:
+        self.places = [place for table, key, _ in steps if key is not None for place in places_of(table, key)]
+        self._steps = steps
+        self._limit_bytes = limit_bytes
+        self._id = transaction, attempt
+
+    def run(self, view: SlotView) -> Sequence[Change]:
+        """The changes that are to be made. Raises what `Transact.run` raises."""
+        changes = planned_changes(view, self._steps, self._limit_bytes)
+        for change in changes:
+            view.put_lock(change.key, Lock(*self._id, change.new))
+        return changes
+
+
+class Finish:
+    """Ends what a transaction has prepared in the slot: replaces the rows if it is committed, and unlocks them."""
+
+    def __init__(self, table: OpenTable, keys: Collection[Key], attempt: bytes, *, is_committed: bool) -> None:
+        self.places = [place for key in keys for place in places_of(table, key)]
+        self._table, self._keys, self._attempt = table, keys, attempt
+        self._is_committed = is_committed
+
+    def run(self, view: SlotView) -> None:
+        """Do what nobody has done yet."""
+        for key in self._keys:
+            lock = view.lock(key)
+            if lock is None or lock.attempt != self._attempt:
+                continue
+            view.remove_lock(key)
+            old = view.row(key)
+            if self._is_committed and lock.row != old:
+                entries = entries_of(lock.row, self._table, key, old) if self._table.entry_sources else ()
+                view.write(Change(self._table, key, old, lock.row, entries))
+
+
+class ClearOutbox:
+    """Deletes the changes of the outbox up to a key, whose entries have been written."""
+
+    places: Collection[Place] = ()
+
+    def __init__(self, up_to: bytes) -> None:
+        self._up_to = up_to
+
+    def run(self, view: SlotView) -> None:
+        """Delete them."""
+        view.forget_outbox(self._up_to)
+
+
+class Close:
+    """Ends a slot whose table is deleted."""
+
+    places: Collection[Place] = ()
+
+    def run(self, view: SlotView) -> None:
+        """Delete all rows, and refuse what comes later."""
+        view.close()
+
+
+def planned_changes(view: SlotView, steps: Sequence[TransactionStep], limit_bytes: int) -> Sequence[Change]:
+    """The changes of a transaction's steps in one slot. Raises Locked, TransactionRefused, ValidationException."""
+    require_unlocked(view, [key for _, key, _ in steps if key is not None])
+    rows: list[Row | None] = [None if key is None else view.row(key) for _, key, _ in steps]
+    changes = plan_steps(steps, rows).changes
+    too_large = _too_large(view, changes, limit_bytes)
+    if True in too_large:
+        raise TransactionRefused(
+            [ItemCollectionSizeLimitExceededException(COLLECTION_TOO_LARGE) if one else None for one in too_large]
+        )
+    return changes
+
+
+def _too_large(view: SlotView, changes: Sequence[Change], limit_bytes: int) -> list[bool]:
+    """For each change, whether it enlarges an item collection that all of them together enlarge beyond the limit."""
+    grown: dict[Any, int] = {}
+    growths = []
+    for change in changes:
+        growth = collection_growth_bytes(change) if change.table.has_item_collections else 0
+        prefix = partition_prefix(change.key)
+        grown[prefix] = grown.get(prefix, 0) + growth
+        growths.append((prefix, growth))
+    return [
+        growth > 0 and grown[prefix] > 0 and view.collection_bytes(prefix) + grown[prefix] > limit_bytes
+        for prefix, growth in growths
+    ]
+
+
+def conflict() -> ApiError:
+    """The refusal of a write to an item of a running transaction."""
+    return TransactionConflictException(CONFLICT)
