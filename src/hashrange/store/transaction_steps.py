@@ -28,6 +28,8 @@ class PlannedSteps(NamedTuple):
     """One change for each step, in order."""
     commit_bytes: int
     """Bytes of all new rows, and of the images that streams need."""
+    reasons: Sequence[ApiError | None] = ()
+    """For each step, the reason to be told of it if others cancel the transaction, or None."""
 
 
 def plan_steps(
@@ -84,4 +86,4 @@ def plan_steps(
         planned = None
     if is_refused or is_too_large:
         raise TransactionRefused(reasons) if is_refused else ValidationException(TRANSACTION_TOO_LARGE)
-    return PlannedSteps(changes, commit_bytes)
+    return PlannedSteps(changes, commit_bytes, reasons)

@@ -1,21 +1,21 @@
 """Which CQL is sent to Cassandra? All of it is in this file.
 
 Rows of `slots` are written by conditional batches only (`SLOT_WRITES`), each of which advances the slot's version; so
-are rows of `catalog` and `transactions`. Plain writes go to `entries`, whose timestamps are commit numbers, and to
+are rows of `catalog` and `transactions`. Plain writes go to `index_entries`, whose timestamps are commit numbers, and to
 `servers`.
 """
 
 TABLES = (
     # The rows of a slot, by kind: see layout.py.
     """CREATE TABLE IF NOT EXISTS slots (table_id bigint, slot int, kind int, ck blob, v blob,
-         version bigint static, batch blob static, counts blob static, locks int static, is_closed boolean static,
+         version bigint static, batch_id blob static, counts blob static, locks int static, is_closed boolean static,
          PRIMARY KEY ((table_id, slot), kind, ck))""",
     # The entries of global indexes.
-    """CREATE TABLE IF NOT EXISTS entries (source blob, slot int, ck blob, v blob,
+    """CREATE TABLE IF NOT EXISTS index_entries (source blob, slot int, ck blob, v blob,
          PRIMARY KEY ((source, slot), ck))""",
     # The tables of all accounts: one partition.
     """CREATE TABLE IF NOT EXISTS catalog (part int, table_id bigint, description blob,
-         revision bigint static, next_id bigint static, batch blob static, PRIMARY KEY (part, table_id))""",
+         revision bigint static, next_id bigint static, batch_id blob static, PRIMARY KEY (part, table_id))""",
     # Transactions over several slots, and idempotency tokens.
     """CREATE TABLE IF NOT EXISTS transactions (id blob PRIMARY KEY, attempt blob, state int, digest blob,
          report blob, places blob, until_ms bigint, expires_ms bigint)""",
@@ -34,7 +34,7 @@ NODE_SETTINGS = "SELECT name, value FROM system_views.settings"
 
 # --- slots: reading ---------------------------------------------------------------------------------
 
-HEAD = "SELECT DISTINCT table_id, slot, version, batch, counts, locks, is_closed FROM slots WHERE table_id = ? AND slot = ?"
+HEAD = "SELECT DISTINCT table_id, slot, version, batch_id, counts, locks, is_closed FROM slots WHERE table_id = ? AND slot = ?"
 ROW = "SELECT v, locks, is_closed FROM slots WHERE table_id = ? AND slot = ? AND kind = ? AND ck = ?"
 ROWS = "SELECT ck, v FROM slots WHERE table_id = ? AND slot = ? AND kind = ? AND ck IN ?"
 SLICE = """SELECT ck, v, locks, is_closed FROM slots
@@ -44,9 +44,9 @@ SLICE_BACK = """SELECT ck, v, locks, is_closed FROM slots
 
 # --- slots: statements of conditional batches -------------------------------------------------------
 
-ADVANCE = """UPDATE slots SET version = ?, batch = ?, counts = ?, locks = ?, is_closed = ?
+ADVANCE = """UPDATE slots SET version = ?, batch_id = ?, counts = ?, locks = ?, is_closed = ?
   WHERE table_id = ? AND slot = ? IF version = ?"""
-BEGIN = """UPDATE slots SET version = ?, batch = ?, counts = ?, locks = ?, is_closed = ?
+BEGIN = """UPDATE slots SET version = ?, batch_id = ?, counts = ?, locks = ?, is_closed = ?
   WHERE table_id = ? AND slot = ? IF version = null"""
 PUT = "INSERT INTO slots (table_id, slot, kind, ck, v) VALUES (?, ?, ?, ?, ?)"
 PUT_FOR_A_WHILE = "INSERT INTO slots (table_id, slot, kind, ck, v) VALUES (?, ?, ?, ?, ?) USING TTL 86400"
@@ -57,19 +57,19 @@ SLOT_WRITES = (ADVANCE, BEGIN, PUT, PUT_FOR_A_WHILE, DELETE, DELETE_UP_TO, DELET
 
 # --- entries ----------------------------------------------------------------------------------------
 
-ENTRY = "SELECT v FROM entries WHERE source = ? AND slot = ? AND ck = ?"
-ENTRIES = "SELECT ck, v FROM entries WHERE source = ? AND slot = ? AND ck >= ? AND ck < ? ORDER BY ck ASC LIMIT ?"
-ENTRIES_BACK = "SELECT ck, v FROM entries WHERE source = ? AND slot = ? AND ck >= ? AND ck < ? ORDER BY ck DESC LIMIT ?"
-PUT_ENTRY = "INSERT INTO entries (source, slot, ck, v) VALUES (?, ?, ?, ?) USING TIMESTAMP ?"
-DELETE_ENTRY = "DELETE FROM entries USING TIMESTAMP ? WHERE source = ? AND slot = ? AND ck = ?"
-DROP_ENTRIES = "DELETE FROM entries USING TIMESTAMP ? WHERE source = ? AND slot = ?"
+ENTRY = "SELECT v FROM index_entries WHERE source = ? AND slot = ? AND ck = ?"
+ENTRIES = "SELECT ck, v FROM index_entries WHERE source = ? AND slot = ? AND ck >= ? AND ck < ? ORDER BY ck ASC LIMIT ?"
+ENTRIES_BACK = "SELECT ck, v FROM index_entries WHERE source = ? AND slot = ? AND ck >= ? AND ck < ? ORDER BY ck DESC LIMIT ?"
+PUT_ENTRY = "INSERT INTO index_entries (source, slot, ck, v) VALUES (?, ?, ?, ?) USING TIMESTAMP ?"
+DELETE_ENTRY = "DELETE FROM index_entries USING TIMESTAMP ? WHERE source = ? AND slot = ? AND ck = ?"
+DROP_ENTRIES = "DELETE FROM index_entries USING TIMESTAMP ? WHERE source = ? AND slot = ?"
 
 # --- catalog ----------------------------------------------------------------------------------------
 
-CATALOG_HEAD = "SELECT DISTINCT part, revision, next_id, batch FROM catalog WHERE part = 0"
+CATALOG_HEAD = "SELECT DISTINCT part, revision, next_id, batch_id FROM catalog WHERE part = 0"
 CATALOG_TABLES = "SELECT table_id, description FROM catalog WHERE part = 0"
-ADVANCE_CATALOG = "UPDATE catalog SET revision = ?, next_id = ?, batch = ? WHERE part = 0 IF revision = ?"
-BEGIN_CATALOG = "UPDATE catalog SET revision = ?, next_id = ?, batch = ? WHERE part = 0 IF revision = null"
+ADVANCE_CATALOG = "UPDATE catalog SET revision = ?, next_id = ?, batch_id = ? WHERE part = 0 IF revision = ?"
+BEGIN_CATALOG = "UPDATE catalog SET revision = ?, next_id = ?, batch_id = ? WHERE part = 0 IF revision = null"
 PUT_TABLE = "INSERT INTO catalog (part, table_id, description) VALUES (0, ?, ?)"
 DELETE_TABLE = "DELETE FROM catalog WHERE part = 0 AND table_id = ?"
 

@@ -41,6 +41,7 @@ from hashrange.store.cassandra.slot_writer import read_head
 from hashrange.store.cassandra.slots import Slots
 from hashrange.store.cassandra.works import Finish, Locked, Prepare, Transact, conflict
 from hashrange.store.interface import IdempotencyToken, Transacted, TransactionRefused, TransactionStep
+from hashrange.store.transaction_steps import PlannedSteps
 from hashrange.tables.change import Change
 from hashrange.tables.open_table import OpenTable
 
@@ -219,10 +220,10 @@ class Transactions:
 
     async def _prepare_slot(
         self, place: Slot, steps: Sequence[TransactionStep], transaction: bytes, attempt: bytes
-    ) -> Sequence[Change]:
+    ) -> PlannedSteps:
         while True:
             try:
-                changes: Sequence[Change] = await self._slots.writer(*place).add(
+                planned: PlannedSteps = await self._slots.writer(*place).add(
                     Prepare(steps, self._limit_bytes, transaction, attempt)
                 )
             except Locked as locked:
@@ -231,7 +232,7 @@ class Transactions:
                         [conflict() if key in locked.locks else None for _, key, _ in steps]
                     ) from None
             else:
-                return changes
+                return planned
 
     async def _decide(self, transaction: bytes, attempt: bytes, state: State, report: bytes) -> None:
         """Let a pending transaction become what it is to be. Raises OutcomeUnknown; StorageError if others have aborted
@@ -400,8 +401,8 @@ def _in_order(
             if not is_refused:
                 raise result
         else:
-            for number, change in zip(numbers, result, strict=True):
-                changes[number] = change
+            for number, change, reason in zip(numbers, result.changes, result.reasons, strict=True):
+                changes[number], reasons[number] = change, reason
     if is_refused:
         raise TransactionRefused(reasons)
     done = [one for one in changes if one is not None]

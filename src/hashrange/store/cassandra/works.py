@@ -17,7 +17,7 @@ from hashrange.messages.transactions import CONFLICT
 from hashrange.store.cassandra.layout import COLLECTIONS, ITEMS, Lock
 from hashrange.store.cassandra.slot_view import Place, SlotView, collection_growth_bytes
 from hashrange.store.interface import TransactionRefused, TransactionStep
-from hashrange.store.transaction_steps import plan_steps
+from hashrange.store.transaction_steps import PlannedSteps, plan_steps
 from hashrange.tables.change import Change, Origin, Plan, Planned, entries_of
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.source_id import partition_prefix
@@ -82,7 +82,7 @@ class Transact:
 
     def run(self, view: SlotView) -> Sequence[Change]:
         """The changes. Raises what `Store.transact` raises, and Locked."""
-        changes = planned_changes(view, self._steps, self._limit_bytes)
+        changes = planned_steps(view, self._steps, self._limit_bytes).changes
         for change in changes:
             if change.new != change.old:
                 view.write(change)
@@ -98,12 +98,12 @@ class Prepare:
         self._limit_bytes = limit_bytes
         self._id = transaction, attempt
 
-    def run(self, view: SlotView) -> Sequence[Change]:
-        """The changes that are to be made. Raises what `Transact.run` raises."""
-        changes = planned_changes(view, self._steps, self._limit_bytes)
-        for change in changes:
+    def run(self, view: SlotView) -> PlannedSteps:
+        """What is to be done. Raises what `Transact.run` raises."""
+        planned = planned_steps(view, self._steps, self._limit_bytes)
+        for change in planned.changes:
             view.put_lock(change.key, Lock(*self._id, change.new))
-        return changes
+        return planned
 
 
 class Finish:
@@ -150,17 +150,17 @@ class Close:
         view.close()
 
 
-def planned_changes(view: SlotView, steps: Sequence[TransactionStep], limit_bytes: int) -> Sequence[Change]:
-    """The changes of a transaction's steps in one slot. Raises Locked, TransactionRefused, ValidationException."""
+def planned_steps(view: SlotView, steps: Sequence[TransactionStep], limit_bytes: int) -> PlannedSteps:
+    """What is to be done by a transaction's steps in one slot. Raises Locked, TransactionRefused, ValidationException."""
     require_unlocked(view, [key for _, key, _ in steps if key is not None])
     rows: list[Row | None] = [None if key is None else view.row(key) for _, key, _ in steps]
-    changes = plan_steps(steps, rows).changes
-    too_large = _too_large(view, changes, limit_bytes)
+    planned = plan_steps(steps, rows)
+    too_large = _too_large(view, planned.changes, limit_bytes)
     if True in too_large:
         raise TransactionRefused(
             [ItemCollectionSizeLimitExceededException(COLLECTION_TOO_LARGE) if one else None for one in too_large]
         )
-    return changes
+    return planned
 
 
 def _too_large(view: SlotView, changes: Sequence[Change], limit_bytes: int) -> list[bool]:

@@ -285,7 +285,7 @@ class Commits:
         at_seconds = self.site.clock.service_time() if True in [one.needs_time for one in opened] else UNUSED_TIME
         rows = map(partial(self._row, self.site.reads.row_to_replace, moment.engine), places)
         try:
-            changes, commit_bytes = plan_steps(steps, rows, at_seconds, moment.position + 1, origin)
+            changes, commit_bytes, _ = plan_steps(steps, rows, at_seconds, moment.position + 1, origin)
         except (ApiError, TransactionRefused):
             self._require_calm(moment, opened, places, has_claim=has_claim)
             raise
