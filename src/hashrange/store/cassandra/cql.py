@@ -8,7 +8,8 @@ are rows of `catalog` and `transactions`. Plain writes go to `index_entries`, wh
 TABLES = (
     # The rows of a slot, by kind: see layout.py.
     """CREATE TABLE IF NOT EXISTS slots (table_id bigint, slot int, kind int, ck blob, v blob,
-         version bigint static, batch_id blob static, counts blob static, locks int static, is_closed boolean static,
+         version bigint static, batch_id blob static, counts blob static, locked bigint static, unlocked bigint static,
+         is_closed boolean static,
          PRIMARY KEY ((table_id, slot), kind, ck))""",
     # The entries of global indexes.
     """CREATE TABLE IF NOT EXISTS index_entries (source blob, slot int, ck blob, v blob,
@@ -34,26 +35,29 @@ NODE_SETTINGS = "SELECT name, value FROM system_views.settings"
 
 # --- slots: reading ---------------------------------------------------------------------------------
 
-HEAD = "SELECT DISTINCT table_id, slot, version, batch_id, counts, locks, is_closed FROM slots WHERE table_id = ? AND slot = ?"
-ROW = "SELECT v, locks, is_closed FROM slots WHERE table_id = ? AND slot = ? AND kind = ? AND ck = ?"
+HEAD = """SELECT DISTINCT table_id, slot, version, batch_id, counts, locked, unlocked, is_closed FROM slots
+  WHERE table_id = ? AND slot = ?"""
+ROW = "SELECT v FROM slots WHERE table_id = ? AND slot = ? AND kind = ? AND ck = ?"
+ROW_AND_LOCK = """SELECT kind, v, is_closed FROM slots
+  WHERE table_id = ? AND slot = ? AND kind IN (0, -4) AND ck = ?"""
 ROWS = "SELECT ck, v FROM slots WHERE table_id = ? AND slot = ? AND kind = ? AND ck IN ?"
-SLICE = """SELECT ck, v, locks, is_closed FROM slots
+SLICE = """SELECT ck, v, locked, unlocked, is_closed FROM slots
   WHERE table_id = ? AND slot = ? AND kind = ? AND ck >= ? AND ck < ? ORDER BY kind ASC, ck ASC LIMIT ?"""
-SLICE_BACK = """SELECT ck, v, locks, is_closed FROM slots
+SLICE_BACK = """SELECT ck, v, locked, unlocked, is_closed FROM slots
   WHERE table_id = ? AND slot = ? AND kind = ? AND ck >= ? AND ck < ? ORDER BY kind DESC, ck DESC LIMIT ?"""
 
 # --- slots: statements of conditional batches -------------------------------------------------------
 
-ADVANCE = """UPDATE slots SET version = ?, batch_id = ?, counts = ?, locks = ?, is_closed = ?
+ADVANCE = """UPDATE slots SET version = ?, batch_id = ?, counts = ?, locked = ?, unlocked = ?, is_closed = ?
   WHERE table_id = ? AND slot = ? IF version = ?"""
-BEGIN = """UPDATE slots SET version = ?, batch_id = ?, counts = ?, locks = ?, is_closed = ?
+BEGIN = """UPDATE slots SET version = ?, batch_id = ?, counts = ?, locked = ?, unlocked = ?, is_closed = ?
   WHERE table_id = ? AND slot = ? IF version = null"""
 PUT = "INSERT INTO slots (table_id, slot, kind, ck, v) VALUES (?, ?, ?, ?, ?)"
 PUT_FOR_A_WHILE = "INSERT INTO slots (table_id, slot, kind, ck, v) VALUES (?, ?, ?, ?, ?) USING TTL 86400"
 DELETE = "DELETE FROM slots WHERE table_id = ? AND slot = ? AND kind = ? AND ck = ?"
-DELETE_UP_TO = "DELETE FROM slots WHERE table_id = ? AND slot = ? AND kind = ? AND ck <= ?"
+DELETE_RANGE = "DELETE FROM slots WHERE table_id = ? AND slot = ? AND kind = ? AND ck >= ? AND ck < ?"
 DELETE_KIND = "DELETE FROM slots WHERE table_id = ? AND slot = ? AND kind >= ? AND kind <= ?"
-SLOT_WRITES = (ADVANCE, BEGIN, PUT, PUT_FOR_A_WHILE, DELETE, DELETE_UP_TO, DELETE_KIND)
+SLOT_WRITES = (ADVANCE, BEGIN, PUT, PUT_FOR_A_WHILE, DELETE, DELETE_RANGE, DELETE_KIND)
 
 # --- entries ----------------------------------------------------------------------------------------
 

@@ -24,7 +24,8 @@ from hashrange.tables.open_table import OpenTable
 
 CLEARED_SECONDS = 0.5
 """How long an outbox waits for a batch of its slot before it is cleared by one of its own."""
-SWEPT_TOGETHER = 100
+SWEPT_TOGETHER = 512
+"""Changes that are read together: more than a batch has."""
 NUMBER_BITS = 16
 """Bits of a timestamp for the number of a change in its batch."""
 DROPPED_AT = 2**62
@@ -41,45 +42,46 @@ class IndexEntries:
         self._slots = slots
         self._tables = tables
         self._tasks: set[asyncio.Task[None]] = set()
-        self._done: dict[SlotWriter, bytes] = {}
-        """Slot → key of the outbox up to which entries are written, until it is cleared."""
-        self._under_way: dict[SlotWriter, int] = {}
-        """Slot → batches whose entries are being written. The outbox is cleared when there is none."""
+        self._done: dict[SlotWriter, list[int]] = {}
+        """Slot → versions whose entries are written, until the outbox is cleared of them."""
+        self._under_way = 0
+        """Batches whose entries are being written."""
         slots.follow = self._follow
 
     def _follow(self, writer: SlotWriter, version: int, changes: Sequence[Change]) -> None:
-        self._under_way[writer] = self._under_way.get(writer, 0) + 1
+        self._under_way += 1
         task = asyncio.ensure_future(self._write_all(writer, version, changes))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     async def _write_all(self, writer: SlotWriter, version: int, changes: Sequence[Change]) -> None:
-        is_written = False
-        try:
-            await asyncio.gather(
-                *[self._write(change.entries, version, number) for number, change in enumerate(changes)]
-            )
-            is_written = True
-        except HashrangeError as error:
-            _log.warning(LOG_ENTRIES_WAIT, error)
-        finally:
-            self._under_way[writer] -= 1
-            if is_written:
-                key = outbox_key(version, len(changes))
-                self._done[writer] = max(self._done.get(writer, b""), key)
-            if not self._under_way[writer]:
-                del self._under_way[writer]
-        if is_written and writer not in self._under_way:
-            await self._session.pause(CLEARED_SECONDS)
-            await self._clear(writer)
+        """Write the entries that follow from a batch, however long that takes, and clear the outbox of it."""
+        while True:
+            try:
+                await asyncio.gather(
+                    *[self._write(change.entries, version, number) for number, change in enumerate(changes)]
+                )
+                break
+            except HashrangeError as error:
+                _log.warning(LOG_ENTRIES_WAIT, error)
+                await self._session.pause(CLEARED_SECONDS)
+        self._under_way -= 1
+        self._done.setdefault(writer, []).append(version)
+        await self._session.pause(CLEARED_SECONDS)
+        await self._clear(writer)
+
+    @property
+    def is_busy(self) -> bool:
+        """True while entries are being written."""
+        return self._under_way > 0
 
     async def _clear(self, writer: SlotWriter) -> None:
-        if writer in self._under_way or (up_to := self._done.pop(writer, None)) is None:
-            return
-        try:
-            await writer.add(ClearOutbox(up_to))
-        except HashrangeError as error:
-            _log.warning(LOG_ENTRIES_WAIT, error)
+        """Clear the outbox of a slot of all that is written by now; what fails is found by a sweep."""
+        if versions := self._done.pop(writer, None):
+            try:
+                await writer.add(ClearOutbox(versions))
+            except HashrangeError as error:
+                _log.warning(LOG_ENTRIES_WAIT, error)
 
     async def _write(self, entries: Sequence[EntryWrite], version: int, number: int) -> None:
         """Write what a change does to global indexes. Raises StorageError."""
@@ -107,18 +109,24 @@ class IndexEntries:
 
     async def _sweep_slot(self, table: OpenTable, slot: int) -> None:
         place = table.table_id, slot
-        writer = self._slots.writer(*place)
-        while writer not in self._under_way:
-            lower, upper = b"", b"\xff" * 13
-            found = await self._session.read(cql.SLICE, *place, OUTBOX, lower, upper, SWEPT_TOGETHER, level=QUORUM)
-            if not found or writer in self._under_way:
+        lower = b""
+        while True:
+            values = *place, OUTBOX, lower, b"\xff" * 13, SWEPT_TOGETHER
+            found = await self._session.read(cql.SLICE, *values, level=QUORUM)
+            if not found:
                 return
-            for key, stored, _, _ in found:
+            versions = {}
+            for key, stored, *_ in found:
                 change = decode_change(stored)
                 version, number = int.from_bytes(key[:8], "big"), int.from_bytes(key[8:], "big")
                 entries = derive_entry_writes(table, change.key, change.old, change.new)
                 await self._write(entries, version, number)
-            await writer.add(ClearOutbox(found[-1][0]))
+                versions[version] = None
+            last = next(reversed(versions))
+            if len(found) == SWEPT_TOGETHER:
+                del versions[last]  # it may have more changes
+            await self._slots.writer(*place).add(ClearOutbox(list(versions)))
+            lower = outbox_key(next(reversed(versions)) + 1, 0)
 
     async def drop(self, sources: Iterable[bytes]) -> None:
         """Delete all entries of indexes of a deleted table. Raises StorageError."""

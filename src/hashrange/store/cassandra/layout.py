@@ -42,13 +42,15 @@ class Head(NamedTuple):
     batch: bytes | None
     """Id of the last batch."""
     counts: Counts
-    locks: int
-    """How many rows of the kind LOCKS there are."""
+    locked: int
+    """How many locks have ever been placed."""
+    unlocked: int
+    """How many of them have been removed."""
     is_closed: bool
     """True once the table is deleted."""
 
 
-UNUSED = Head(None, None, {}, 0, False)
+UNUSED = Head(None, None, {}, 0, 0, False)
 
 
 class Lock(msgspec.Struct, frozen=True, array_like=True):

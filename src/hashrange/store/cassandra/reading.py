@@ -13,9 +13,20 @@ from hashrange.items.row_layout import row_size_bytes
 from hashrange.items.types import Key, Row
 from hashrange.messages.tables import RESOURCE_NOT_FOUND
 from hashrange.store.cassandra import cql
-from hashrange.store.cassandra.layout import COLLECTIONS, SLOTS, Source, first_hashes, slot_of, source_of
+from hashrange.store.cassandra.layout import (
+    COLLECTIONS,
+    LOCKS,
+    SLOTS,
+    UNUSED,
+    Head,
+    Source,
+    decode_lock,
+    first_hashes,
+    slot_of,
+    source_of,
+)
 from hashrange.store.cassandra.session import ONE, SERIAL, Session
-from hashrange.store.cassandra.slot_writer import read_head
+from hashrange.store.cassandra.slot_writer import read_head, read_row_and_lock
 from hashrange.store.cassandra.transactions import Transactions
 from hashrange.store.interface import Page
 from hashrange.tables.source_id import partition_prefix
@@ -25,6 +36,10 @@ FIRST_ROWS, ROWS_MAX = 100, 2000
 """Rows that one SELECT asks for, at first and at most."""
 TOGETHER_BYTES = 1024 * 1024
 """Bytes of rows that one SELECT asks for, as far as is known."""
+LOCKS_MAX = 1000
+"""Locks of a span that are looked at together: more than a transaction has items."""
+NOTED_MAX = 10_000
+"""Slots of which it is noted how many locks had been removed."""
 _Rows = list[tuple[Any, ...]]
 
 
@@ -34,6 +49,8 @@ class Reading:
     def __init__(self, session: Session, transactions: Transactions) -> None:
         self._session = session
         self._transactions = transactions
+        self._unlocked: dict[tuple[int, int], int] = {}
+        """How many locks of a slot had been removed when it was looked at last."""
 
     async def row(self, source: Source, key: Key, *, consistent: bool) -> Row | None:
         """The row of an item, or None. Raises ResourceNotFoundException, StorageError."""
@@ -42,21 +59,9 @@ class Reading:
             found = await self._session.read(cql.ROW, *place, source.index_id, key, level=ONE)
             return Row(found[0][0]) if found else None
         while True:
-            found = await self._session.read(cql.ROW, *place, source.index_id, key, level=SERIAL)
-            locks = await self._locks_of(place, found)
-            if not locks or not await self._transactions.settle_span(place, key, key + b"\x00"):
-                return Row(found[0][0]) if found else None
-
-    async def _locks_of(self, place: tuple[int, int], found: _Rows) -> int:
-        """How many locks the slot has from which rows were read. Raises ResourceNotFoundException if it is closed."""
-        if found:
-            locks, is_closed = found[0][-2:]
-        else:
-            head = await read_head(self._session, *place)
-            locks, is_closed = head.locks, head.is_closed
-        if is_closed:
-            raise ResourceNotFoundException(RESOURCE_NOT_FOUND)
-        return locks or 0
+            row, lock = await read_row_and_lock(self._session, place, key)
+            if lock is None or not await self._transactions.settle(place, {key: lock}):
+                return row
 
     async def collection_bytes(self, table_id: int, prefix: bytes) -> int:
         """Size of the item collection whose keys begin so. Raises StorageError."""
@@ -110,13 +115,39 @@ class Reading:
         values = *place, source.index_id, span.lower, span.upper, count
         if not consistent:
             return await self._session.read(text, *values, level=ONE)
+        lower, upper = (span.lower, span.upper) if source.index_id == 0 else _collections(span)
         while True:
             found = await self._session.read(text, *values, level=SERIAL)
-            if not await self._locks_of(place, found):
+            if found:
+                locked, unlocked, is_closed = found[0][-3:]
+                head = UNUSED._replace(locked=locked or 0, unlocked=unlocked or 0, is_closed=bool(is_closed))
+                is_current = True
+            else:  # then nothing tells of which moment this is
+                head = await read_head(self._session, *place)
+                is_current = head.version is None or self._unlocked.get(place) == head.unlocked
+            if head.is_closed:
+                raise ResourceNotFoundException(RESOURCE_NOT_FOUND)
+            self._note(place, head.unlocked)
+            if is_current and await self._is_settled(place, lower, upper, head):
                 return found
-            lower, upper = (span.lower, span.upper) if source.index_id == 0 else _collections(span)
-            if not await self._transactions.settle_span(place, lower, upper):
-                return found
+
+    def _note(self, place: tuple[int, int], unlocked: int) -> None:
+        if len(self._unlocked) >= NOTED_MAX:
+            self._unlocked.clear()
+        self._unlocked[place] = unlocked
+
+    async def _is_settled(self, place: tuple[int, int], lower: bytes, upper: bytes, head: Head) -> bool:
+        """True if rows that were read when the slot had this head have all that has been committed. Otherwise they are
+        to be read again: a transaction has been finished since, or is now.
+        """
+        if head.locked == head.unlocked:
+            return True
+        stored = await self._session.read(cql.SLICE, *place, LOCKS, lower, upper, LOCKS_MAX, level=SERIAL)
+        unlocked = stored[0][3] if stored else (await read_head(self._session, *place)).unlocked
+        if (unlocked or 0) != head.unlocked:
+            return False
+        locks = {Key(key): decode_lock(lock) for key, lock, *_ in stored}
+        return not await self._transactions.settle(place, locks)
 
 
 def _collections(span: Span) -> tuple[bytes, bytes]:

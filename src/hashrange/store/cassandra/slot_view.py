@@ -49,7 +49,7 @@ class SlotView:
         self._rows = dict(rows)
         self._written: dict[Place, bytes | None] = {}
         self._counts = dict(head.counts)
-        self._locks = head.locks
+        self._locked, self._unlocked = head.locked, head.unlocked
         self._is_closed = head.is_closed
         self._ranges: list[Statement] = []
         self.followed: list[Change] = []
@@ -68,7 +68,7 @@ class SlotView:
 
     def head(self, batch: bytes) -> Head:
         """The slot's head after the batch of this id."""
-        return Head(self.version, batch, self._counts, self._locks, self._is_closed)
+        return Head(self.version, batch, self._counts, self._locked, self._unlocked, self._is_closed)
 
     # --- what works read --------------------------------------------------------------------------
 
@@ -131,22 +131,24 @@ class SlotView:
 
     def put_lock(self, key: Key, lock: Lock) -> None:
         """Lock an item, which has no lock."""
-        self._locks += 1
+        self._locked += 1
         self._put(LOCKS, key, encode_lock(lock))
 
     def remove_lock(self, key: Key) -> None:
         """Remove the lock on an item, which has one."""
-        self._locks -= 1
+        self._unlocked += 1
         self._put(LOCKS, key, None)
 
-    def forget_outbox(self, up_to: bytes) -> None:
-        """Delete the changes of the outbox up to this key."""
-        self._ranges.append((cql.DELETE_UP_TO, (self.table_id, self.slot, OUTBOX, up_to)))
+    def forget_outbox(self, version: int) -> None:
+        """Delete the changes of the batch that led to this version from the outbox."""
+        ends = outbox_key(version, 0), outbox_key(version + 1, 0)
+        self._ranges.append((cql.DELETE_RANGE, (self.table_id, self.slot, OUTBOX, *ends)))
 
     def close(self) -> None:
         """Refuse all later writes and reads, and delete all rows."""
         self._is_closed = True
-        self._counts, self._locks = {}, 0
+        self._counts = {}
+        self._unlocked = self._locked
         self._ranges.append((cql.DELETE_KIND, (self.table_id, self.slot, LOCKS, 0xFFFF)))
 
     # --- the batch --------------------------------------------------------------------------------
@@ -154,7 +156,7 @@ class SlotView:
     def statements(self, batch: bytes) -> Iterator[Statement]:
         """The statements of the batch, which has this id."""
         place = self.table_id, self.slot
-        state = self.version, batch, encode_counts(self._counts), self._locks, self._is_closed or None
+        state = self.version, batch, encode_counts(self._counts), self._locked, self._unlocked, self._is_closed or None
         if self._former is None:
             yield cql.BEGIN, (*state, *place)
         else:

@@ -16,7 +16,7 @@ a slot, or on a clock but for giving up.
 import asyncio
 from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from hashrange.errors import (
     ApiError,
@@ -29,14 +29,24 @@ from hashrange.errors import (
 from hashrange.messages.cluster import OUTCOME_UNKNOWN
 from hashrange.messages.tables import RESOURCE_NOT_FOUND
 from hashrange.store.cassandra import cql
-from hashrange.store.cassandra.layout import BATCHES, LOCKS, UNUSED, Head, decode_counts
+from hashrange.items.types import Key, Row
+from hashrange.store.cassandra.layout import (
+    BATCHES,
+    ITEMS,
+    LOCKS,
+    UNUSED,
+    Head,
+    Lock,
+    decode_counts,
+    decode_lock,
+)
 from hashrange.store.cassandra.session import GIVE_UP_SECONDS, QUORUM, SERIAL, Lost, Session
 from hashrange.store.cassandra.slot_view import Place, SlotView
 from hashrange.store.request_ids import new_request_id
 from hashrange.tables.change import Change
 
-WORKS_TOGETHER = 64
-"""Works that share a batch at most."""
+PLACES_TOGETHER = 128
+"""Rows that works may need which share a batch, unless it is a single work."""
 _BEATEN_SECONDS_MAX = 0.02
 KEYS_TOGETHER = 100
 """Keys that one SELECT asks for."""
@@ -66,9 +76,30 @@ class _Waiting:
 
 async def read_head(session: Session, table_id: int, slot: int, level: Any = SERIAL) -> Head:
     """What is kept once of a slot. Raises StorageError."""
-    for _, _, version, batch, counts, locks, is_closed in await session.read(cql.HEAD, table_id, slot, level=level):
-        return Head(version, batch, decode_counts(counts) if counts else {}, locks or 0, bool(is_closed))
+    for _, _, version, batch, counts, locked, unlocked, is_closed in await session.read(
+        cql.HEAD, table_id, slot, level=level
+    ):
+        return Head(
+            version, batch, decode_counts(counts) if counts else {}, locked or 0, unlocked or 0, bool(is_closed)
+        )
     return UNUSED
+
+
+class RowAndLock(NamedTuple):
+    """An item as of one moment."""
+
+    row: Row | None
+    lock: Lock | None
+
+
+async def read_row_and_lock(session: Session, place: tuple[int, int], key: Key) -> RowAndLock:
+    """The row of an item in a slot, and its lock. Raises ResourceNotFoundException if the table is deleted."""
+    found = await session.read(cql.ROW_AND_LOCK, *place, key, level=SERIAL)
+    if any(is_closed for _, _, is_closed in found) or (not found and (await read_head(session, *place)).is_closed):
+        raise ResourceNotFoundException(RESOURCE_NOT_FOUND)
+    of_kind = {kind: value for kind, value, _ in found}
+    row, lock = of_kind.get(ITEMS), of_kind.get(LOCKS)
+    return RowAndLock(None if row is None else Row(row), None if lock is None else decode_lock(lock))
 
 
 class SlotWriter:
@@ -110,7 +141,10 @@ class SlotWriter:
     async def _work(self) -> None:
         try:
             while self._waiting:
-                together = [self._waiting.popleft() for _ in range(min(WORKS_TOGETHER, len(self._waiting)))]
+                together = [self._waiting.popleft()]
+                count = len(together[0].work.places)
+                while self._waiting and (count := count + len(self._waiting[0].work.places)) <= PLACES_TOGETHER:
+                    together.append(self._waiting.popleft())
                 try:
                     await self._round(together)
                 except Exception as error:  # noqa: BLE001 - whoever waits gets it
@@ -170,7 +204,7 @@ class SlotWriter:
         for waiting in together:
             for kind, key in waiting.work.places:
                 keys.setdefault(kind, {})[key] = None
-                if kind == 0 and head.locks:
+                if kind == 0 and head.locked > head.unlocked:
                     keys.setdefault(LOCKS, {})[key] = None
         found: dict[Place, bytes] = {}
 

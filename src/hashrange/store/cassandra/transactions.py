@@ -35,9 +35,9 @@ from hashrange.limits import TRANSACTION_COMMIT_MAX_BYTES, TRANSACTION_SIZE_MAX_
 from hashrange.messages.cluster import ABORTED_BY_OTHERS, OUTCOME_UNKNOWN
 from hashrange.messages.transactions import TOKEN_REUSED, TRANSACTION_TOO_LARGE
 from hashrange.store.cassandra import cql
-from hashrange.store.cassandra.layout import LOCKS, Lock, decode_lock, slot_of
+from hashrange.store.cassandra.layout import Lock, slot_of
 from hashrange.store.cassandra.session import GIVE_UP_SECONDS, QUORUM, SERIAL, Lost, Session
-from hashrange.store.cassandra.slot_writer import read_head
+from hashrange.store.cassandra.slot_writer import RowAndLock, read_head, read_row_and_lock
 from hashrange.store.cassandra.slots import Slots
 from hashrange.store.cassandra.works import Finish, Locked, Prepare, Transact, conflict
 from hashrange.store.interface import IdempotencyToken, Transacted, TransactionRefused, TransactionStep
@@ -310,12 +310,6 @@ class Transactions:
             has_finished = True
         return has_finished
 
-    async def settle_span(self, place: Slot, lower: bytes, upper: bytes) -> bool:
-        """As `settle`, for the items of a slot whose keys are in a span."""
-        stored = await self._session.read(cql.SLICE, *place, LOCKS, lower, upper, 1000, level=SERIAL)
-        locks = {Key(key): decode_lock(lock) for key, lock, _, _ in stored}
-        return bool(locks) and await self.settle(place, locks)
-
     async def _abort(self, transaction: bytes, record: Record) -> None:
         if record.state is State.PENDING:
             await self._decide(transaction, record.attempt, State.ABORTED, b"")
@@ -355,11 +349,8 @@ class Transactions:
             if self._monotonic() >= until_seconds:
                 raise TransactionRefused([conflict() for _ in places])
 
-    async def _row_and_lock(self, table: OpenTable, key: Key) -> tuple[Row | None, Lock | None]:
-        place = table.table_id, slot_of(key)
-        row = await self._session.read(cql.ROW, *place, 0, key, level=SERIAL)
-        lock = await self._session.read(cql.ROW, *place, LOCKS, key, level=SERIAL)
-        return (Row(row[0][0]) if row else None), (decode_lock(lock[0][0]) if lock else None)
+    async def _row_and_lock(self, table: OpenTable, key: Key) -> RowAndLock:
+        return await read_row_and_lock(self._session, (table.table_id, slot_of(key)), key)
 
     async def sweep(self) -> None:
         """Finish what other servers have left, and forget what has expired. Raises StorageError."""

@@ -128,16 +128,18 @@ class Finish:
 
 
 class ClearOutbox:
-    """Deletes the changes of the outbox up to a key, whose entries have been written."""
+    """Deletes changes from the outbox whose entries have been written."""
 
     places: Collection[Place] = ()
 
-    def __init__(self, up_to: bytes) -> None:
-        self._up_to = up_to
+    def __init__(self, versions: Sequence[int]) -> None:
+        """`versions`: those to which the changes have led, with all other changes of the same batches."""
+        self._versions = versions
 
     def run(self, view: SlotView) -> None:
         """Delete them."""
-        view.forget_outbox(self._up_to)
+        for version in self._versions:
+            view.forget_outbox(version)
 
 
 class Close:
