@@ -44,9 +44,9 @@ class Settings(msgspec.Struct, frozen=True):
     """None keeps everything in memory (`--in-memory`), or in the cluster of `store`."""
     store: Annotated[
         str | None,
-        "Cassandra cluster to keep everything in, cassandra://HOST[:PORT],HOST/KEYSPACE, instead of --data-dir; any"
-        " number of servers may have the same one, with fewer features (docs/cluster-refusals.md)."
-        " Needs the extra cluster.",
+        "Cluster of Cassandra that keeps everything, instead of --data-dir, as"
+        " cassandra://HOST,HOST/KEYSPACE. Any number of servers may have the same one, but lack"
+        " much (docs/cluster-refusals.md). Needs the extra cluster.",
     ] = None
     store_user: Annotated[str | None, "User of the cluster of --store."] = None
     store_password_file: Annotated[

@@ -1,4 +1,4 @@
-"""What do servers of a cluster (`--store`) refuse? `LACKED_FEATURES` names all of it, with the noun of its sentence:
+"""What do servers of a cluster (`--store`) refuse? `LACKED_BY_CLUSTERS` names all of it, with the noun of its sentence:
 options are refused at the start, requests before anything is changed.
 
 What only describes or lists is served, and answers as for a table that never had any of it.
@@ -14,7 +14,7 @@ import msgspec
 
 from hashrange.aws_services.operation import Operation, Run, ServiceApi, ServiceError
 from hashrange.errors import UnsupportedOperationException
-from hashrange.messages.cluster_refusals import LACKED, SETTING_LACKED, STORE_MISSING
+from hashrange.messages.cluster_refusals import CLUSTER_LACKS, CLUSTER_LACKS_SETTING, STORE_MISSING
 from hashrange.operations.operation import JsonWire
 from hashrange.settings import Settings, SettingUnusable, options
 from hashrange.soon import Soon
@@ -23,7 +23,7 @@ Wants = Callable[[Any], object]
 """True if the value of a member, which is not None, asks for what is refused."""
 
 
-class LackedFeature(NamedTuple):
+class Lacked(NamedTuple):
     """Something that servers of a cluster do not have."""
 
     what: str
@@ -48,29 +48,29 @@ def _is_on(stream: Any) -> Any:
     return stream.StreamEnabled
 
 
-LACKED_FEATURES = (
-    LackedFeature(
+LACKED_BY_CLUSTERS = (
+    Lacked(
         "online index changes",
         members={"UpdateTable.GlobalSecondaryIndexUpdates": _makes_or_deletes_index},
     ),
-    LackedFeature("delayed index entries", settings=("index_delay_seconds", "like_aws")),
-    LackedFeature(
+    Lacked("delayed index entries", settings=("index_delay_seconds", "like_aws")),
+    Lacked(
         "vector indexes",
         settings=("vector_index_delay_seconds", "vector_memory_bytes"),
         operations=("SearchVectors",),
         members={"CreateTable.VectorIndexes": bool, "UpdateTable.VectorIndexUpdates": bool},
     ),
-    LackedFeature(
+    Lacked(
         "streams",
         members={"CreateTable.StreamSpecification": _is_on, "UpdateTable.StreamSpecification": _is_on},
     ),
-    LackedFeature(
+    Lacked(
         "time to live",
         settings=("ttl_delay_seconds", "ttl_cooldown_seconds"),
         operations=("UpdateTimeToLive",),
         endpoints=("POST ttl/expire",),
     ),
-    LackedFeature(
+    Lacked(
         "delivery to Kinesis",
         settings=("kinesis_endpoint",),
         operations=(
@@ -79,10 +79,10 @@ LACKED_FEATURES = (
             "DisableKinesisStreamingDestination",
         ),
     ),
-    LackedFeature("functions", settings=("functions",)),
-    LackedFeature("triggers", settings=("triggers",)),
-    LackedFeature("Contributor Insights", operations=("UpdateContributorInsights",)),
-    LackedFeature(
+    Lacked("functions", settings=("functions",)),
+    Lacked("triggers", settings=("triggers",)),
+    Lacked("Contributor Insights", operations=("UpdateContributorInsights",)),
+    Lacked(
         "alarms",
         settings=("sns_endpoint",),
         services={
@@ -98,7 +98,7 @@ LACKED_FEATURES = (
             )
         },
     ),
-    LackedFeature(
+    Lacked(
         "auto scaling",
         services={
             "application-autoscaling": (
@@ -113,7 +113,7 @@ LACKED_FEATURES = (
             )
         },
     ),
-    LackedFeature(
+    Lacked(
         "DAX",
         settings=("dax_port", "dax_advertise", "dax_memory_bytes"),
         services={
@@ -135,18 +135,18 @@ LACKED_FEATURES = (
             )
         },
     ),
-    LackedFeature(
+    Lacked(
         "enforced throughput",
         settings=("throughput", "adaptive_capacity"),
         endpoints=("POST tables/NAME/throughput",),
     ),
-    LackedFeature(
+    Lacked(
         "partitions that split",
         settings=("initial_partitions", "partition_size_bytes"),
         endpoints=("POST tables/NAME/split",),
     ),
-    LackedFeature("faults", settings=("faults",), endpoints=("POST faults", "DELETE faults")),
-    LackedFeature(
+    Lacked("faults", settings=("faults",), endpoints=("POST faults", "DELETE faults")),
+    Lacked(
         "snapshots",
         settings=("snapshot",),
         endpoints=(
@@ -158,29 +158,29 @@ LACKED_FEATURES = (
             "DELETE snapshots/NUMBER",
         ),
     ),
-    LackedFeature("forks", endpoints=("POST forks", "DELETE forks/PORT")),
-    LackedFeature("reset", endpoints=("POST reset",)),
-    LackedFeature("initial content", settings=("init",)),
-    LackedFeature(
+    Lacked("forks", endpoints=("POST forks", "DELETE forks/PORT")),
+    Lacked("reset", endpoints=("POST reset",)),
+    Lacked("initial content", settings=("init",)),
+    Lacked(
         "virtual time",
         settings=("clock_behind_seconds",),
         endpoints=("POST clock/advance", "POST clock/freeze", "POST clock/resume"),
     ),
-    LackedFeature("backups", operations=("CreateBackup", "DeleteBackup")),
-    LackedFeature(
+    Lacked("backups", operations=("CreateBackup", "DeleteBackup")),
+    Lacked(
         "point-in-time recovery",
         settings=("recovery_lag_seconds", "recovery_max_mb"),
         operations=("UpdateContinuousBackups",),
     ),
-    LackedFeature("restores of tables", operations=("RestoreTableFromBackup", "RestoreTableToPointInTime")),
-    LackedFeature(
+    Lacked("restores of tables", operations=("RestoreTableFromBackup", "RestoreTableToPointInTime")),
+    Lacked(
         "exports",
         settings=("s3_endpoint", "s3_region", "s3_addressing"),
         operations=("ExportTableToPointInTime",),
     ),
-    LackedFeature("imports", operations=("ImportTable",)),
-    LackedFeature("bulk puts", operations=("StartBulkPutItems", "CancelBulkOperation")),
-    LackedFeature("S3 folder", settings=("s3_folder",)),
+    Lacked("imports", operations=("ImportTable",)),
+    Lacked("bulk puts", operations=("StartBulkPutItems", "CancelBulkOperation")),
+    Lacked("S3 folder", settings=("s3_folder",)),
 )
 """In the order of docs/cluster-refusals.md."""
 OF_CLUSTERS = (
@@ -195,7 +195,7 @@ OF_CLUSTERS = (
 
 def sentence_on(what: str) -> str:
     """What the client of a request hears that asks for a lacked feature."""
-    return LACKED.format(what=what)
+    return CLUSTER_LACKS.format(what=what)
 
 
 # --- options ----------------------------------------------------------------------------------------
@@ -207,9 +207,9 @@ def check_settings(settings: Settings) -> None:
         for flag in _given(settings, OF_CLUSTERS):
             raise SettingUnusable(STORE_MISSING.format(flag=flag))
         return
-    for feature in LACKED_FEATURES:
-        for flag in _given(settings, feature.settings):
-            raise SettingUnusable(SETTING_LACKED.format(flag=flag, what=feature.what))
+    for lacked in LACKED_BY_CLUSTERS:
+        for flag in _given(settings, lacked.settings):
+            raise SettingUnusable(CLUSTER_LACKS_SETTING.format(flag=flag, what=lacked.what))
 
 
 def _given(settings: Settings, fields: tuple[str, ...]) -> Iterator[str]:
@@ -223,14 +223,14 @@ def _given(settings: Settings, fields: tuple[str, ...]) -> Iterator[str]:
 def without_refused(operations: Mapping[str, Operation[JsonWire]]) -> Mapping[str, Operation[JsonWire]]:
     """The operations of DynamoDB, as servers of a cluster serve or refuse them."""
     served = dict(operations)
-    for feature in LACKED_FEATURES:
-        for name in feature.operations:
+    for lacked in LACKED_BY_CLUSTERS:
+        for name in lacked.operations:
             if name in served:
-                served[name] = msgspec.structs.replace(served[name], run=_refusing(feature.what))
-        for place, wants in feature.members.items():
+                served[name] = msgspec.structs.replace(served[name], run=_refusing(lacked.what))
+        for place, wants in lacked.members.items():
             name, _, member = place.partition(".")
             if name in served:
-                run = _refusing_member(served[name].run, member, wants, feature.what)
+                run = _refusing_member(served[name].run, member, wants, lacked.what)
                 served[name] = msgspec.structs.replace(served[name], run=run)
     return served
 
@@ -254,7 +254,7 @@ def _refusing_member(run: Run, member: str, wants: Wants, what: str) -> Run:
 
 def served_by_cluster(api: ServiceApi) -> ServiceApi:
     """The API of another service, as servers of a cluster serve or refuse its operations."""
-    refused = {name: feature.what for feature in LACKED_FEATURES for name in feature.services.get(api.signing_name, ())}
+    refused = {name: lacked.what for lacked in LACKED_BY_CLUSTERS for name in lacked.services.get(api.signing_name, ())}
 
     def refusing(what: str) -> Run:
         def refuse(*_: Any) -> NoReturn:
@@ -270,6 +270,6 @@ def served_by_cluster(api: ServiceApi) -> ServiceApi:
     )
 
 
-def feature_of_endpoint(name: str) -> str | None:
+def lacked_for_endpoint(name: str) -> str | None:
     """What a cluster lacks of which an endpoint of the admin API is part; None: it is served."""
-    return next((feature.what for feature in LACKED_FEATURES if name in feature.endpoints), None)
+    return next((lacked.what for lacked in LACKED_BY_CLUSTERS if name in lacked.endpoints), None)

@@ -3,7 +3,6 @@ for a service, or for a copy of its content.
 """
 
 import asyncio
-import os
 
 from hashrange.clock import Clock
 from hashrange.messages.cluster_refusals import DRIVER_MISSING
@@ -30,7 +29,7 @@ async def _open_cluster_store(settings: Settings, clock: Clock) -> WholeStore:
     # Imported here: most servers use no cluster, and start time counts.
     from hashrange.store.cassandra.address import address_of  # noqa: PLC0415
 
-    address = address_of(settings, os.environ)
+    address = address_of(settings)
     try:
         from hashrange.store.cassandra.opening import (  # type: ignore[import-not-found]  # noqa: PLC0415 - as above
             open_cassandra_store,

@@ -144,7 +144,7 @@ class StubStore:
         self.committed = 0
         self.durable = 0
         self.waiting: list[Callable[[StorageError | None], None]] = []
-        self.maintenance = self
+        self.maintenance = self.local_maintenance = self.row_copies = self
 
     def position(self) -> int:
         return self.committed

@@ -1,5 +1,5 @@
-"""What do servers of a cluster refuse? Everything in `LACKED_FEATURES`, each with its noun; all else is in the lists of
-this file. Whatever is new has to be put on one side.
+"""What do servers of a cluster refuse? Everything in `LACKED_BY_CLUSTERS`, each with its noun; all else is in the lists
+of this file. Whatever is new has to be put on one side.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ from hashrange.operations.registry import ALL_OPERATIONS
 from hashrange.operations.tables.requests import CreateTableRequest, UpdateTableRequest
 from hashrange.server.protocols.admin.registry import ENDPOINTS
 from hashrange.service.cluster_refusals import (
-    LACKED_FEATURES,
+    LACKED_BY_CLUSTERS,
     OF_CLUSTERS,
     check_settings,
     sentence_on,
@@ -33,6 +33,7 @@ from hashrange.service.cluster_refusals import (
 from hashrange.service.features import FEATURES
 from hashrange.service.opening import open_service
 from hashrange.settings import Settings, SettingUnusable, options
+from tests.conformance.vectors import vector_index
 from tests.support import signing
 from tests.support.bodies import BACKUP_ARN, BODIES, NEW_TABLE
 from tests.support.bodies import TABLE as NAME
@@ -194,9 +195,9 @@ SERVED_SETTINGS = {
     "tls_key",
 }
 ADDRESS = "cassandra://127.0.0.1/hashrange"
-REFUSED_OPERATIONS = {name: feature.what for feature in LACKED_FEATURES for name in feature.operations}
-REFUSED_ENDPOINTS = {name: feature.what for feature in LACKED_FEATURES for name in feature.endpoints}
-REFUSED_SETTINGS = {name: feature.what for feature in LACKED_FEATURES for name in feature.settings}
+REFUSED_OPERATIONS = {name: lacked.what for lacked in LACKED_BY_CLUSTERS for name in lacked.operations}
+REFUSED_ENDPOINTS = {name: lacked.what for lacked in LACKED_BY_CLUSTERS for name in lacked.endpoints}
+REFUSED_SETTINGS = {name: lacked.what for lacked in LACKED_BY_CLUSTERS for name in lacked.settings}
 OPERATIONS_OF_SERVICES = {
     "monitoring": (*METRIC_OPERATIONS, *ALARM_OPERATIONS, *RULE_OPERATIONS),
     "application-autoscaling": SCALING_OPERATIONS,
@@ -207,7 +208,7 @@ OPERATIONS_OF_SERVICES = {
 def parted(all_names: set[str], served: set[str], refused: Mapping[str, Any] | set[str]) -> None:
     """Assert that each name is on exactly one side."""
     assert not served & set(refused), "both served and refused"
-    assert all_names - served - set(refused) == set(), "new: serve it, or add it to LACKED_FEATURES"
+    assert all_names - served - set(refused) == set(), "new: serve it, or add it to LACKED_BY_CLUSTERS"
     assert served | set(refused) <= all_names, "there is none of this name"
 
 
@@ -223,16 +224,16 @@ def test_each_operation_is_served_or_refused() -> None:
 )
 def test_each_member_of_tables_is_served_or_refused(name: str, request_type: type[msgspec.Struct]) -> None:
     members = {field.name for field in msgspec.structs.fields(request_type)}
-    places = [place.partition(".") for feature in LACKED_FEATURES for place in feature.members]
+    places = [place.partition(".") for lacked in LACKED_BY_CLUSTERS for place in lacked.members]
     parted(members, SERVED_MEMBERS[name], {member for operation, _, member in places if operation == name})
     assert {operation for operation, _, _ in places} == set(SERVED_MEMBERS)
 
 
 def test_each_operation_of_other_services_is_served_or_refused() -> None:
     assert {name for feature in FEATURES for name in feature.apis} == set(SERVED_OF_SERVICES)
-    assert {name for feature in LACKED_FEATURES for name in feature.services} == set(SERVED_OF_SERVICES)
+    assert {name for lacked in LACKED_BY_CLUSTERS for name in lacked.services} == set(SERVED_OF_SERVICES)
     for service, served in SERVED_OF_SERVICES.items():
-        refused = {name for feature in LACKED_FEATURES for name in feature.services.get(service, ())}
+        refused = {name for lacked in LACKED_BY_CLUSTERS for name in lacked.services.get(service, ())}
         parted({one.name for one in OPERATIONS_OF_SERVICES[service]}, served, refused)
 
 
@@ -299,7 +300,7 @@ def created() -> dict[str, Any]:
 
 def client_of(service: str, server: ThreadServer) -> Any:
     return boto3.client(
-        service,  # type: ignore[call-overload]  # any service
+        service,
         endpoint_url=server.endpoint,
         region_name=signing.REGION,
         aws_access_key_id=signing.ACCESS_KEY,
@@ -329,10 +330,11 @@ def test_a_refused_operation_changes_nothing(server: ThreadServer, name: str) ->
     assert content(server) == before
 
 
-VECTOR_INDEX = {
-    "IndexName": "near",
-    "VectorAttribute": {"AttributeName": "place", "Dimensions": 2},
+INDEX = {
+    "IndexName": "later",
+    "KeySchema": [{"AttributeName": "other", "KeyType": "HASH"}],
     "Projection": {"ProjectionType": "ALL"},
+    "ProvisionedThroughput": {"ReadCapacityUnits": 1, "WriteCapacityUnits": 1},
 }
 REFUSED_MEMBERS: list[tuple[str, dict[str, Any], str]] = [
     ("CreateTable", {"StreamSpecification": {"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"}}, "streams"),
@@ -340,9 +342,10 @@ REFUSED_MEMBERS: list[tuple[str, dict[str, Any], str]] = [
     ("UpdateTable", {"GlobalSecondaryIndexUpdates": [{"Delete": {"IndexName": "global"}}]}, "online index changes"),
     (
         "UpdateTable",
-        {"GlobalSecondaryIndexUpdates": [{"Create": NEW_TABLE["GlobalSecondaryIndexes"][0]}]},
+        {"GlobalSecondaryIndexUpdates": [{"Create": INDEX}]},
         "online index changes",
     ),
+    ("CreateTable", {"VectorIndexes": [vector_index()]}, "vector indexes"),
     ("UpdateTable", {"VectorIndexUpdates": [{"Delete": {"IndexName": "near"}}]}, "vector indexes"),
 ]
 
@@ -466,10 +469,14 @@ def test_endpoints_that_tell_are_served(server: ThreadServer, name: str) -> None
 
 
 def test_items_and_tables_are_served(server: ThreadServer) -> None:
-    client = RawClient("127.0.0.1", server.port)
-    for name in ("PutItem", "UpdateItem", "GetItem", "Query", "Scan", "TransactWriteItems", "DeleteItem"):
-        for body in BODIES[name]:
-            assert not client(name, body).json().get("__type", "").endswith("#UnsupportedOperationException")
-    other = {**created(), "TableName": "other"}
-    assert client("CreateTable", other).status == 200
-    assert client("DeleteTable", {"TableName": "other"}).status == 200
+    client = client_of("dynamodb", server)
+    client.create_table(**created() | {"TableName": "other"})
+    key = {"pk": {"S": "a"}, "sk": {"S": "b"}}
+    item = key | {"other": {"S": "c"}}
+    client.put_item(TableName="other", Item=item)
+    client.transact_write_items(TransactItems=[{"Put": {"TableName": "other", "Item": item | {"sk": {"S": "d"}}}}])
+    assert client.get_item(TableName="other", Key=key, ConsistentRead=True)["Item"] == item
+    condition = {"other": {"ComparisonOperator": "EQ", "AttributeValueList": [{"S": "c"}]}}
+    assert client.query(TableName="other", IndexName="global", KeyConditions=condition)["Count"] == 2
+    client.delete_table(TableName="other")
+    assert "other" not in client.list_tables()["TableNames"]

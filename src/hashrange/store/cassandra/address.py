@@ -4,6 +4,7 @@ and what other options add to it.
 A password is never part of the address, which other users of the machine can read and which stands in logs.
 """
 
+import os
 import re
 from collections.abc import Mapping
 
@@ -46,16 +47,18 @@ class ClusterAddress(msgspec.Struct, frozen=True, kw_only=True):
     __repr__ = __str__
 
 
-def address_of(settings: Settings, environment: Mapping[str, str]) -> ClusterAddress:
+def address_of(settings: Settings, environment: Mapping[str, str] = os.environ) -> ClusterAddress:
     """The address of the cluster of these settings. Raises SettingUnusable, without any secret in it."""
     assert settings.store is not None, "only a cluster has an address"
     hosts, port, keyspace = read_address(settings.store)
     password = _password(settings.store_password_file, environment)
     if (password is None) != (settings.store_user is None):
-        given, missing = ("a password for --store", "--store-user") if password else ("--store-user", "no password")
+        what = (
+            "--store-user is set without a password" if password is None else "a password is set without --store-user"
+        )
         raise SettingUnusable(
-            f"{given} is given, but {missing} is not: Cassandra asks for both, or for none. Give the user with"
-            f" --store-user, and the password in the variable {PASSWORD_VARIABLE} or with --store-password-file."
+            f"{what}, but Cassandra asks for both, or for none. Give the user with --store-user, and the password in"
+            f" the variable {PASSWORD_VARIABLE} or with --store-password-file."
         )
     return ClusterAddress(
         hosts=hosts,

@@ -26,7 +26,7 @@ from hashrange.server.protocols.admin.registry import find_endpoint
 from hashrange.server.protocols.http_call import HttpCall, WrittenReply, answer_error, log_failure
 from hashrange.server.protocols.unserved.services import ServiceRefusal
 from hashrange.server.protocols.wire_protocol import Guard, WireProtocol
-from hashrange.service.cluster_refusals import feature_of_endpoint, sentence_on
+from hashrange.service.cluster_refusals import lacked_for_endpoint, sentence_on
 from hashrange.soon import Soon
 from hashrange.wire.http import HttpRequest
 from hashrange.wire.identifiers import request_id_of
@@ -105,7 +105,7 @@ class Admin(WireProtocol):
 
     def _require_served(self, endpoint: Operation[AdminWire]) -> None:
         """Raise Refused for an endpoint that servers of a cluster refuse."""
-        what = feature_of_endpoint(endpoint.name) if self._serving.service.store.is_clustered else None
+        what = lacked_for_endpoint(endpoint.name) if self._serving.service.store.is_clustered else None
         if what is not None:
             raise Refused(409, sentence_on(what))
 
