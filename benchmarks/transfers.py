@@ -21,6 +21,7 @@ from hashrange.items.rows import encode_row
 from hashrange.items.values import check_item
 from hashrange.s3.objects import NO_OPTIONS, ObjectInfo, ObjectOptions
 from hashrange.settings import Settings
+from hashrange.store.row_copies import row_copies_of
 from hashrange.tables.schema import Recovery
 from hashrange.testing import Database, server
 from hashrange.transfers.feature import TRANSFERS
@@ -125,7 +126,7 @@ async def fill(database: Database, items: int) -> None:
         for number in range(start, start + LOAD_ITEMS):
             item, size_bytes = check_item(make_item(f"item-{number}", chance, words))
             rows[table.item_key(item)] = encode_row(item, size_bytes)
-        await store.row_copies.load(table, rows)
+        await row_copies_of(store).load(table, rows)
         await asyncio.sleep(0)
     recovery = Recovery(database._process.service.clock.service_time(), 35)  # noqa: SLF001 - as above
     await store.catalog.replace(table.schema, msgspec.structs.replace(table.schema, recovery=recovery))

@@ -1,7 +1,7 @@
 """Writes the generated pages, or with `--check` says which of them are stale.
 
-docs/settings.md comes from the Settings struct, docs/commands.md from each command's help, and the table of operations
-in docs/compatibility.md from the registry.
+docs/settings.md comes from the Settings struct, docs/commands.md from each command's help, the table of operations
+in docs/compatibility.md from the registry, and docs/cluster-refusals.md from what servers of a cluster refuse.
 """
 
 import contextlib
@@ -185,7 +185,46 @@ def status_of(operation: Operation[Any]) -> str:
     return READ_BACK if module in MODULES_READ_BACK else SERVED
 
 
-PAGES = {"settings.md": settings_page, "commands.md": commands_page, "compatibility.md": compatibility_page}
+REFUSALS_HEAD = """# What servers of a cluster refuse
+
+<!-- Written by `make docs` from src/hashrange/service/cluster_refusals.py; do not edit. -->
+
+Servers with `--store` share their content with others, and lack some of what a server by itself has. A server refuses
+to start with one of these options. A request for what is lacking gets `UnsupportedOperationException`, one to the
+[admin API](admin.md) status 409, and changes nothing. Of `GlobalSecondaryIndexUpdates`, only `Create` and `Delete` are
+refused, of `StreamSpecification` a stream that is enabled. Whatever describes or lists these things is served, and
+answers as for a table that never had any of them.
+
+| lacking | options | operations and members of DynamoDB | operations of other services | of the admin API |
+|---|---|---|---|---|
+"""
+
+
+def refusals_page() -> str:
+    """docs/cluster-refusals.md."""
+    from hashrange.service.cluster_refusals import LACKED_BY_CLUSTERS
+    from hashrange.settings import options
+
+    flags = {option.field: option.flag for option in options()}
+    rows = []
+    for lacked in LACKED_BY_CLUSTERS:
+        cells = (
+            [flags[field] for field in lacked.settings],
+            [*lacked.operations, *lacked.members],
+            [name for names in lacked.services.values() for name in names],
+            lacked.endpoints,
+        )
+        shown = [", ".join(f"`{name}`" for name in names) for names in cells]
+        rows.append(f"| {' | '.join([lacked.what, *shown])} |\n")
+    return REFUSALS_HEAD + "".join(rows)
+
+
+PAGES = {
+    "settings.md": settings_page,
+    "commands.md": commands_page,
+    "compatibility.md": compatibility_page,
+    "cluster-refusals.md": refusals_page,
+}
 
 
 def main(arguments: list[str]) -> int:

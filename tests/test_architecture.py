@@ -50,6 +50,7 @@ FILE_MODULES = (
     "store/file_lock.py",
     "store/repository/folder.py",
     "store/repository/restores.py",
+    "store/cassandra/address.py",
     "store/snapshot_file.py",
     "faults/fault.py",
     "functions/code.py",

@@ -41,7 +41,27 @@ class Settings(msgspec.Struct, frozen=True):
     host: Annotated[str, "Address to listen on; 0.0.0.0 lets other machines in."] = "127.0.0.1"
     port: Annotated[int, Meta(ge=0, le=65_535), "Port to listen on; 0 takes a free one."] = 8000
     data_dir: Annotated[str | None, "Folder of the data; made when it does not exist."] = "./hashrange-data"
-    """None keeps everything in memory (`--in-memory`)."""
+    """None keeps everything in memory (`--in-memory`), or in the cluster of `store`."""
+    store: Annotated[
+        str | None,
+        "Cluster of Cassandra that keeps everything, instead of --data-dir, as"
+        " cassandra://HOST,HOST/KEYSPACE. Any number of servers may have the same one, but lack"
+        " much (docs/cluster-refusals.md). Needs the extra cluster.",
+    ] = None
+    store_user: Annotated[str | None, "User of the cluster of --store."] = None
+    store_password_file: Annotated[
+        str | None,
+        "File that holds the password of --store-user, and nothing else; or set HASHRANGE_STORE_PASSWORD to it.",
+    ] = None
+    store_ca: Annotated[
+        str | None, "PEM file of the certificates that sign those of the cluster's nodes; connections are TLS then."
+    ] = None
+    store_datacenter: Annotated[
+        str | None, "Data centre of the cluster whose nodes are asked; by default that of the first one that answers."
+    ] = None
+    single_node: Annotated[
+        bool, "Let the cluster of --store keep one copy of each row, for tests; otherwise it keeps three."
+    ] = False
     snapshot: Annotated[
         str | None, "Snapshot file (hashrange snapshot) to begin with; for --in-memory, or a folder without tables."
     ] = None

@@ -22,7 +22,7 @@ from hashrange.items.values import check_item
 from hashrange.settings import Settings
 from hashrange.store.embedded import layout
 from hashrange.store.embedded.reading import scan_prefix
-from hashrange.store.interface import DelayOf
+from hashrange.store.interface import DelayOf, local_maintenance_of
 from hashrange.tables.change import Origin
 from hashrange.tables.stream_records import decode_record, keys_of
 from hashrange.tables.streams import (
@@ -309,7 +309,7 @@ class Walk:
         self.set_delay(draw, self.most_seconds)
 
     def set_delay(self, draw: DelayOf | None, most_seconds: float) -> None:
-        maintenance = self.world.store.maintenance
+        maintenance = local_maintenance_of(self.world.store)
         with maintenance.ready_for_delay(is_wanted=draw is not None):
             maintenance.delay_index_entries(draw, most_seconds)
 

@@ -48,7 +48,7 @@ class Crowd:
         self.embedded = open_store(str(data_dir), time, None, Options(time.delay if seed % 2 else None))
         self.store = as_distributed(self.embedded, seed, time)
         self.scope = scope_of(self.store, time)
-        jobs = {job.name: job for job in jobs_of(self.store.maintenance, time, lambda _: None)}
+        jobs = {job.name: job for job in jobs_of(self.store, time, lambda _: None)}
         self.jobs: list[Job] = [jobs["index backfill"], jobs["index delay"]]
         self.is_over = False
         self.refused: set[str] = set()

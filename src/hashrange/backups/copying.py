@@ -21,6 +21,7 @@ from hashrange.operations.backups.kept_backups import (
 from hashrange.operations.backups.row_moves import fill_backup, fill_table, remove_backup
 from hashrange.operations.operation import Scope
 from hashrange.store.interface import WholeStore
+from hashrange.store.row_copies import row_copies_of
 
 
 class RowCopying:
@@ -28,7 +29,7 @@ class RowCopying:
 
     def __init__(self, store: WholeStore, clock: Clock, scope_of: Callable[[str, str], Scope]) -> None:
         self._store, self._clock, self._scope_of = store, clock, scope_of
-        self._copies = store.row_copies
+        self._copies = row_copies_of(store)
         self._settled_generation: int | None = None
         """Generation of the content in which everything has been settled."""
         self._turns, self._expiries = Turns(self._copies), BackupExpiries(self._copies)

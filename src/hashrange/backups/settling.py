@@ -31,6 +31,7 @@ from hashrange.operations.backups.system_backups import make_available
 from hashrange.operations.operation import Scope
 from hashrange.store.interface import WholeStore
 from hashrange.store.records import KeptRecords, RecordT
+from hashrange.store.row_copies import row_copies_of
 
 _log = logging.getLogger("hashrange.backups")
 
@@ -39,7 +40,8 @@ async def settle_backups(store: WholeStore, scope_of: Callable[[str, str], Scope
     """Settle everything in a store to whose owners no operation sees at this moment. Gives way. Raises StorageError and
     RecordsChanged.
     """
-    backups, restores, attended = backups_of(store.documents), restores_of(store.documents), store.row_copies.attended
+    backups, restores, copies = backups_of(store.documents), restores_of(store.documents), row_copies_of(store)
+    attended = copies.attended
     for backup in _sound(backups):
         look()
         now = backups.get(*backup.path)
@@ -50,7 +52,7 @@ async def settle_backups(store: WholeStore, scope_of: Callable[[str, str], Scope
         still = restores.get(*restore.path)
         if still is not None and still.owner not in attended:
             await _settle_restore(scope_of(still.account, still.region), still)
-    for owner in {*store.row_copies.owners(), *store.row_copies.kept()}:
+    for owner in {*copies.owners(), *copies.kept()}:
         look()
         is_ours = owner.startswith((BACKUP_PREFIX, RESTORE_PREFIX))
         if is_ours and owner not in attended and store.documents.get(owner) is None:
@@ -68,8 +70,9 @@ def _sound(records: KeptRecords[RecordT]) -> list[RecordT]:
 
 async def end_copy(store: WholeStore, owner: str) -> None:
     """End the copy of an owner without a record, and keep its rows no longer."""
-    await store.row_copies.end(owner)
-    await store.row_copies.drop(owner)
+    copies = row_copies_of(store)
+    await copies.end(owner)
+    await copies.drop(owner)
 
 
 async def _settle_backup(scope: Scope, backup: Backup) -> None:

@@ -32,6 +32,9 @@ RUNS_CODE = "Functions are on: whoever reaches this port can run code on this ma
 _PLACEHOLDERS = {
     "host": "ADDRESS",
     "data_dir": "DIR",
+    "store": "URL",
+    "store_user": "NAME",
+    "store_datacenter": "NAME",
     "init": "DIR",
     "sns_endpoint": "URL",
     "otlp_endpoint": "URL",
@@ -144,7 +147,8 @@ def start_server(settings: Settings, tell: Callable[[Settings, str, str | None],
 
 def announce(settings: Settings, endpoint: str, dax_endpoint: str | None = None) -> None:
     """Print where the server is and how it is called, once it is ready, and a warning if functions run."""
-    place = "in memory" if settings.data_dir is None else f"data in {settings.data_dir}"
+    kept_in = settings.store or settings.data_dir
+    place = "in memory" if kept_in is None else f"data in {kept_in}"
     dax = "" if dax_endpoint is None else DAX_READY.format(endpoint=dax_endpoint)
     lines = [READY.format(endpoint=endpoint, place=place, dax=dax), HOW_TO_CALL.format(endpoint=endpoint)]
     say(*lines, *([RUNS_CODE] if settings.functions else []), is_flushed=True)

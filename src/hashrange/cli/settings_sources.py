@@ -16,6 +16,11 @@ from hashrange.settings import Option, Settings, options
 CONFIG_VARIABLE = "HASHRANGE_CONFIG"
 MCP_TOKEN_VARIABLE = "HASHRANGE_MCP_TOKEN"  # noqa: S105 - the name of a variable, not its value
 """The token of `hashrange mcp --http`, which is no setting of a server."""
+STORE_PASSWORD_VARIABLE = "HASHRANGE_STORE_PASSWORD"  # noqa: S105 - as above
+"""The password of the cluster of `--store`, which is in no setting."""
+NO_OPTIONS = frozenset({CONFIG_VARIABLE, MCP_TOKEN_VARIABLE, STORE_PASSWORD_VARIABLE})
+PLACES = ("in_memory", "data_dir", "store")
+"""Keys of options that say where the content is. A source names one place, which overrides those of earlier sources."""
 PREFIX = "HASHRANGE_"
 TESTS_PREFIXES = ("HASHRANGE_CI", "HASHRANGE_FUZZ_", "HASHRANGE_TEST_", "HASHRANGE_SOAK", "HASHRANGE_BENCH_")
 KUBERNETES_PREFIXES = ("HASHRANGE_SERVICE_", "HASHRANGE_PORT_")
@@ -58,7 +63,7 @@ def load_settings(flags: Mapping[str, Any], environment: Mapping[str, str], conf
     _merge(chosen, names, _read_environment(environment, by_key, warnings), lambda option: option.variable)
     parsed = {key: _parsed(by_key[key], by_key[key].flag, value) for key, value in flags.items()}
     _merge(chosen, names, parsed, lambda option: option.flag)
-    if chosen.pop("in_memory", False):
+    if chosen.pop("in_memory", False) or "store" in chosen:
         chosen["data_dir"] = None
     settings = msgspec.structs.replace(Settings(), **{by_key[key].field: value for key, value in chosen.items()})
     if (settings.tls_cert is None) != (settings.tls_key is None):
@@ -74,16 +79,18 @@ def _merge(
     chosen: dict[str, Any], names: dict[str, str], found: Mapping[str, Any], name_of: Callable[[Option], str]
 ) -> None:
     """Let `found`, the values of one source, override those of earlier sources;
-    a `data_dir` also overrides `in_memory`.
+    a place of the content overrides all other places.
 
     `names`: key → what gave its value, kept up to date. `name_of`: what the source calls an option.
-    Raises UsageError if `found` has a `data_dir` and a true `in_memory`.
+    Raises UsageError if `found` has two places.
     """
     by_key = {option.key: option for option in options()}
-    if found.get("in_memory") and "data_dir" in found:
-        memory, folder = name_of(by_key["in_memory"]), name_of(by_key["data_dir"])
-        raise UsageError(f"{memory} and {folder} ({found['data_dir']}) are both given; keep one of them.")
-    if "data_dir" in found:
+    given = [key for key in PLACES if found.get(key)]
+    if len(given) > 1:
+        shown = [name_of(by_key[key]) + (f" ({found[key]})" if key == "data_dir" else "") for key in given]
+        raise UsageError(f"{shown[0]} and {shown[1]} are both given; keep one of them.")
+    if given:
+        chosen.pop("store", None)  # a folder stays, for a later source that says that nothing is in memory
         chosen["in_memory"] = False
     chosen.update(found)
     names.update({key: name_of(by_key[key]) for key in found})
@@ -116,13 +123,12 @@ def _read_environment(
 ) -> dict[str, Any]:
     """The option values among HASHRANGE_… variables; an empty one counts as unset. Raises UsageError for a wrong value.
 
-    Appends a warning to `warnings` for each other such variable but HASHRANGE_CONFIG, HASHRANGE_MCP_TOKEN,
-    and those of tests or Kubernetes.
+    Appends a warning to `warnings` for each other such variable but those of NO_OPTIONS, tests and Kubernetes.
     """
     by_variable = {option.variable: option for option in by_key.values()}
     found = {}
     for variable, text in environment.items():
-        if not variable.startswith(PREFIX) or variable in {CONFIG_VARIABLE, MCP_TOKEN_VARIABLE} or not text:
+        if not variable.startswith(PREFIX) or variable in NO_OPTIONS or not text:
             continue
         option = by_variable.get(variable)
         if option is not None and not (variable == "HASHRANGE_PORT" and text.startswith(("tcp://", "udp://"))):

@@ -203,7 +203,7 @@ class Features:
         """By name of the feature that uses it."""
         self._begin_times = BeginTimes(store.documents)
         late = [_late_job(self, feature, job) for feature in features for job in feature.jobs]
-        self.runner = Runner([*jobs_of(store.maintenance, clock, self.items_expired), *late], clock, in_turns)
+        self.runner = Runner([*jobs_of(store, clock, self.items_expired), *late], clock, in_turns)
         requests.set_up_scopes(self._set_up_scope)
         for feature in features:
             if feature.is_loaded_at_start(settings):

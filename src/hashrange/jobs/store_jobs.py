@@ -1,4 +1,4 @@
-"""Which jobs does every store need? `jobs_of` lists them: each calls a method of `Maintenance`, which does the work.
+"""Which jobs does a store need? `jobs_of` lists them: each calls a method of its maintenance, which does the work.
 
 No job polls: the method returns when there is more to do, and the store wakes the jobs for work that is due earlier
 (`Maintenance.on_work`). The index backfill also fills the queue of expiries (a row for each item that expires) of a
@@ -10,7 +10,7 @@ from functools import partial
 
 from hashrange.clock import Clock
 from hashrange.jobs.job import AT_ONCE, Job, SlicedJob
-from hashrange.store.interface import Maintenance, SeeChanges
+from hashrange.store.interface import LocalMaintenance, SeeChanges, WholeStore, find_local_maintenance
 from hashrange.tables.states import may_backfill
 
 BACKFILL_SLICE_ROWS = 128
@@ -23,8 +23,14 @@ EXPIRY_SLICE_ROWS = 64
 """Rows of one queue of expiries that one slice handles at most: about 2 ms for small items without indexes."""
 
 
-def jobs_of(store: Maintenance, clock: Clock, see_expired: SeeChanges) -> list[Job]:
+def jobs_of(store: WholeStore, clock: Clock, see_expired: SeeChanges) -> list[Job]:
     """Create the jobs that work on this store. `see_expired` sees how expired items are deleted."""
+    local = find_local_maintenance(store)
+    settle = SlicedJob("settle", store.maintenance.settle, waits_for_service_time=False)
+    return [settle] if local is None else [*_local_jobs(local, clock, see_expired), settle]
+
+
+def _local_jobs(store: LocalMaintenance, clock: Clock, see_expired: SeeChanges) -> list[Job]:
     return [
         SlicedJob("index backfill", partial(_backfill, store, clock)),
         # Writes delayed index entries once they are due, in the order of the changes of their partition, and late ones
@@ -41,11 +47,10 @@ def jobs_of(store: Maintenance, clock: Clock, see_expired: SeeChanges) -> list[J
         SlicedJob("partition splits", partial(_split, store)),
         # Divides large parts of vector indexes in memory into cells, and frees those of deleted tables and indexes.
         SlicedJob("vector cells", store.tend_vectors, waits_for_service_time=False),
-        SlicedJob("settle", store.settle, waits_for_service_time=False),
     ]
 
 
-async def _backfill(store: Maintenance, clock: Clock) -> float | None:
+async def _backfill(store: LocalMaintenance, clock: Clock) -> float | None:
     """Fill one CREATING index, or one new queue of expiries, from at most BACKFILL_SLICE_ROWS more rows of its table.
 
     They are filled one at a time, in the order in which their backfills began; after a restart, those in progress come
@@ -66,5 +71,5 @@ async def _backfill(store: Maintenance, clock: Clock) -> float | None:
     return min(table.updating_until_seconds for table, _ in ongoing) - now_seconds
 
 
-async def _split(store: Maintenance) -> float | None:
+async def _split(store: LocalMaintenance) -> float | None:
     return AT_ONCE if await store.split_partitions() else None

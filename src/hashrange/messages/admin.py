@@ -34,7 +34,6 @@ CONTENT_IN_MEMORY = (
     "This database is in memory, so its content is in no files. `hashrange snapshot FILE` writes its rows to a file."
 )
 NO_SNAPSHOT_FILE = "Snapshot {number} has no file {name}. POST snapshots/{number}/files returns their names."
-CANNOT_COPY = "Several servers hold the content of this database, so it cannot be reset, copied or forked as a whole."
 RESET_ENDED = "The server ends before the reset was done. Nothing has changed; reset again once it is started."
 NO_FORK = "There is no fork on port {port}. Ports of forks: {ports}."
 TOO_MANY_FORKS = (

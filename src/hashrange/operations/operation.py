@@ -18,7 +18,8 @@ import msgspec
 from hashrange.clock import Clock
 from hashrange.operations.insights.watching import BeginTimes
 from hashrange.settings import Settings
-from hashrange.store.interface import Maintenance, Store, WholeStore
+from hashrange.store.interface import LocalMaintenance, Store, WholeStore, local_maintenance_of
+from hashrange.store.row_copies import RowCopies, row_copies_of
 from hashrange.tables.schema import Table
 from hashrange.wire.rules import NO_RULES, RequestRules
 
@@ -46,10 +47,8 @@ class Scope:
         self.regions = regions
         """The Regions that the sender's key is limited to; None: it is not limited."""
         self.store: Store = store
-        self.maintenance: Maintenance = store.maintenance
-        """The store, for an operation that does the first slice of a job's work, such as an index's first entries."""
         self.documents = store.documents
-        self.row_copies = store.row_copies
+        self._whole_store = store
         self.see_watches: Callable[[Table], None] = lambda table: None
         """Called after a change of what Contributor Insights watches of a table."""
         self.wake_job: Callable[[str], None] = lambda name: None
@@ -68,6 +67,16 @@ class Scope:
         self.least_seconds: Callable[[str, str], float] = lambda name, operation: 0.0
         """`least_seconds(name, operation)`: seconds of service time for which a backup, restore or transfer of this
         table that this operation begins now stays in progress at the least."""
+
+    @property
+    def maintenance(self) -> LocalMaintenance:
+        """The store, for an operation that does the first slice of a job's work, such as an index's first entries."""
+        return local_maintenance_of(self._whole_store)
+
+    @property
+    def row_copies(self) -> RowCopies:
+        """The store, for operations on backups and exports."""
+        return row_copies_of(self._whole_store)
 
     def reaches(self, region: str) -> bool:
         """True if the sender may see what the account has in a Region, which a request names beside its own."""

@@ -11,7 +11,7 @@ from hashrange.faults.s3_failures import ASKED_BY_TRANSFERS
 from hashrange.features.features import Feature, FeatureFront, Features, FeatureState
 from hashrange.operations.operation import Scope
 from hashrange.store.front import FrontStep, RequestMeter
-from hashrange.store.interface import DelayOf, Payer
+from hashrange.store.interface import DelayOf, Payer, local_maintenance_of
 from hashrange.tables.change import Change
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class FaultsInPlace:
 
     def take(self, setup: FaultSetup) -> None:
         """Put prepared faults in place, as `use` does; those of an earlier one go on with their draws and report."""
-        with self._features.store.maintenance.ready_for_delay(is_wanted=setup.index_delay is not None):
+        with local_maintenance_of(self._features.store).ready_for_delay(is_wanted=setup.index_delay is not None):
             self._put_in_place(setup)
 
     def step(self) -> FrontStep | None:
@@ -92,7 +92,8 @@ class FaultsInPlace:
     def _change_to(self, setup: FaultSetup) -> None:
         self.setup = setup
         self._features.requests.drawing = None if setup.step is None else setup.step.drawing
-        self._features.store.maintenance.delay_index_entries(setup.index_delay, setup.index_delay_max_seconds)
+        maintenance = local_maintenance_of(self._features.store)
+        maintenance.delay_index_entries(setup.index_delay, setup.index_delay_max_seconds)
 
     def _find_stale(self) -> "StaleRows | None":
         return None if self.setup is None or self.setup.step is None else self.setup.step.stale

@@ -54,13 +54,13 @@ class Hints:
                 "; ".join(told) + (f"; and {more:,} more" if more else ""),
             )
 
-    def not_supported(self, operation_name: str) -> None:
-        """Log that an operation refused a request as unsupported: libraries often hide the error from users."""
+    def not_supported(self, operation_name: str, sentence: str) -> None:
+        """Log with which sentence an operation refused a request as unsupported: libraries often hide it from users."""
         if (operation_name, _NOT_SUPPORTED) in self._given:
             return
         self._given.add((operation_name, _NOT_SUPPORTED))
         _log.warning(
-            "%s was refused with UnsupportedOperationException, because Hashrange does not support it yet; "
-            "docs/compatibility.md lists what it serves",
+            "%s was refused with UnsupportedOperationException: %s docs/compatibility.md lists what is served.",
             operation_name,
+            sentence,
         )

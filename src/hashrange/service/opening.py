@@ -8,6 +8,7 @@ from hashrange.clock import Clock, MovableClock, SystemClock
 from hashrange.features.features import lag_seconds_of
 from hashrange.operations.overlong_deadlines import shorten_overlong_deadlines
 from hashrange.operations.registry import ALL_OPERATIONS
+from hashrange.service.cluster_refusals import check_settings
 from hashrange.service.features import FEATURES
 from hashrange.service.service import Service
 from hashrange.service.snapshots import ServiceSnapshot, initial_time, read_snapshot
@@ -34,9 +35,10 @@ async def open_service(
 
     The caller has to close the service's store.
     """
+    check_settings(settings)
     settings = with_delays(settings)
     if checkpoint is None:
-        store = open_store_of(settings, clock)
+        store = await open_store_of(settings, clock)
     else:
         store = await open_copy_of(settings, clock, checkpoint, lag_seconds)
     try:

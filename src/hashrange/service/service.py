@@ -17,7 +17,7 @@ from functools import partial
 from types import CoroutineType
 from typing import Any
 
-from hashrange.aws_services.operation import Operation
+from hashrange.aws_services.operation import Operation, ServiceApi
 from hashrange.clock import Clock
 from hashrange.errors import (
     RECORDS_TRIES_MAX,
@@ -35,6 +35,7 @@ from hashrange.operations.meter import NOTHING_USED, with_capacity
 from hashrange.operations.operation import JsonWire
 from hashrange.operations.reply import Reply
 from hashrange.service.call import Call, is_durable, is_packed_item
+from hashrange.service.cluster_refusals import served_by_cluster, without_refused
 from hashrange.service.drive import Driver, in_turns
 from hashrange.service.faulted_calls import FaultedCalls
 from hashrange.service.features import FEATURES
@@ -63,7 +64,8 @@ class Service:
         self.store = store
         self.clock = clock
         self.settings = settings
-        self.operations = with_second_look(operations, store.catalog)
+        served = without_refused(operations) if store.is_clustered else operations
+        self.operations = with_second_look(served, store.catalog)
         self.workers = Workers(clock)
         scopes = Scopes(store, clock, settings)
         self.scope = scopes.of
@@ -101,6 +103,17 @@ class Service:
         Returns what is left of it, to be freed (`free_entries`).
         """
         return () if self.recording is None else self.recording.give_up_tables()
+
+    def apis(self) -> Sequence[ServiceApi]:
+        """The APIs that features serve."""
+        return [self._served(api) for api in self.features.apis()]
+
+    def api(self, signing_name: str) -> ServiceApi:
+        """The API of the service whose requests are signed with this name."""
+        return self._served(self.features.api(signing_name))
+
+    def _served(self, api: ServiceApi) -> ServiceApi:
+        return served_by_cluster(api) if self.store.is_clustered else api
 
     # --- running --------------------------------------------------------------------------------
 
@@ -256,7 +269,7 @@ class Service:
             if isinstance(error, ResourceNotFoundException) and call.kind == "dynamodb":
                 self.hints.table_not_found(call.scope, call.operation.tables(call.request))
             elif isinstance(error, UnsupportedOperationException):
-                self.hints.not_supported(call.operation.name)
+                self.hints.not_supported(call.operation.name, str(error.message))
             if self.recording is not None and call.kind == "dynamodb":
                 self.recording.refused(call, error)
             call.refuse(error)

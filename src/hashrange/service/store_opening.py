@@ -5,7 +5,9 @@ for a service, or for a copy of its content.
 import asyncio
 
 from hashrange.clock import Clock
-from hashrange.settings import Settings
+from hashrange.messages.cluster_refusals import DRIVER_MISSING
+from hashrange.messages.installing import how_to_install
+from hashrange.settings import Settings, SettingUnusable
 from hashrange.store.copying import Checkpoint
 from hashrange.store.embedded.opening import open_forked_store, open_store
 from hashrange.store.embedded.participant import Options
@@ -16,9 +18,28 @@ RECOVERY_MAX_MB, RECOVERY_MAX_MB_IN_MEMORY = 10_000, 256
 """Megabytes of changes that are kept for point-in-time recovery, unless the settings say otherwise."""
 
 
-def open_store_of(settings: Settings, clock: Clock) -> WholeStore:
-    """Open the store of these settings, on the running loop. Raises StorageError."""
+async def open_store_of(settings: Settings, clock: Clock) -> WholeStore:
+    """Open the store of these settings, on the running loop. Raises StorageError, and SettingUnusable for a cluster."""
+    if settings.store is not None:
+        return await _open_cluster_store(settings, clock)
     return open_store(settings.data_dir, clock, asyncio.get_running_loop(), _options(settings))
+
+
+async def _open_cluster_store(settings: Settings, clock: Clock) -> WholeStore:
+    # Imported here: most servers use no cluster, and start time counts.
+    from hashrange.store.cassandra.address import address_of  # noqa: PLC0415
+
+    address = address_of(settings)
+    try:
+        from hashrange.store.cassandra.opening import (  # type: ignore[import-not-found]  # noqa: PLC0415 - as above
+            open_cassandra_store,
+        )
+    except ModuleNotFoundError as error:
+        if error.name != "acsylla":
+            raise
+        raise SettingUnusable(DRIVER_MISSING.format(how=how_to_install("cluster"))) from None
+    opened: WholeStore = await open_cassandra_store(address, clock, settings.item_collection_limit_bytes)
+    return opened
 
 
 async def open_copy_of(

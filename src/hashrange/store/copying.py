@@ -8,7 +8,6 @@ It is no part of what every store promises: one whose content several servers ho
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from hashrange.errors import ApiError
 from hashrange.store.snapshot_file import StoredRow
 
 
@@ -102,15 +101,8 @@ class Copying(Protocol):
         """
 
 
-class CannotCopy(ApiError):
-    """The store cannot be copied, restored or emptied as a whole."""
-
-    http_status = 409
-
-
 def copying_of(store: object) -> Copying:
-    """A store's attribute `copying`, which copies or replaces its whole content. Raises CannotCopy if it has none."""
+    """A store's attribute `copying`, which copies or replaces its whole content. Nobody asks a store that has none."""
     copying: Copying | None = getattr(store, "copying", None)
-    if copying is None:
-        raise CannotCopy
+    assert copying is not None, "what needs copies of the content is refused by a store without them"
     return copying

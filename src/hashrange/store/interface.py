@@ -1,8 +1,8 @@
 """What does a store promise? This interface, the same on one machine and on many.
 
 `Store` is for operations, with `Streams` (`streams.py`); `Durability` for the code that sends replies, `Maintenance`
-for jobs, `Documents` for what is no item (`documents.py`), `RowCopies` for rows as of one moment (`row_copies.py`). A
-store on one machine also has `Copying` (`copying.py`).
+for jobs, `Documents` for what is no item (`documents.py`). A store on one machine also offers `LocalMaintenance`,
+`RowCopies` for rows as of one moment (`row_copies.py`), and `Copying` (`copying.py`).
 
 Ordering: rows of one source are ordered by the bytes of their keys. Durability: a change is committed, whole, when
 `mutate` or `transact` returns, and is durable once `durable_position()` has reached the `position()` read after that; a
@@ -31,7 +31,6 @@ from hashrange.items.types import Key, Row
 from hashrange.soon import Soon
 from hashrange.store.documents import Documents
 from hashrange.store.request_ids import RequestId
-from hashrange.store.row_copies import RowCopies
 from hashrange.store.statistics import Statistics
 from hashrange.store.streams import Streams
 from hashrange.tables.change import Change, Origin, Plan
@@ -174,8 +173,8 @@ class Catalog(Protocol):
         """Replace the table `old` by `new`; False (nothing done) if the stored table differs from `old`, or the name of
         a table whose import ends is taken.
 
-        A new index (CREATING) has no entries until `Maintenance.backfill` has made them. Entries of an index that is
-        DELETING or missing in `new` are deleted in the same commit.
+        A new index (CREATING) has no entries until `LocalMaintenance.backfill` has made them. Entries of an index that
+        is DELETING or missing in `new` are deleted in the same commit.
         """
 
     async def delete(self, table: Table) -> bool:
@@ -297,7 +296,24 @@ class Durability(Protocol):
 
 
 class Maintenance(Protocol):
-    """Work of a store outside of requests, such as filling new indexes and emptying queues.
+    """Work of every store outside of requests, which jobs do."""
+
+    async def settle(self) -> float:
+        """Do what keeps the store in order, if there is anything to do: merge old versions of rows away, finish what
+        others have left.
+
+        Returns the seconds until the next call. Raises StorageError.
+        """
+
+    def on_work(self, wake: Callable[[], None]) -> None:
+        """Register `wake`, called when a method has new work.
+
+        Also called when work becomes due before the seconds that the method returned are over.
+        """
+
+
+class LocalMaintenance(Maintenance, Protocol):
+    """Work that only a store on one machine has, such as filling new indexes and emptying queues.
 
     Jobs call its methods, requests some of them.
     """
@@ -379,21 +395,15 @@ class Maintenance(Protocol):
         quick; returns 0.0 if there is more to do.
         """
 
-    async def settle(self) -> float:
-        """Merge old versions of rows away, to make reads faster, if no write came since the last call.
-
-        Returns the seconds until the next call. Raises StorageError.
-        """
-
-    def on_work(self, wake: Callable[[], None]) -> None:
-        """Register `wake`, called when a method has new work.
-
-        Also called when work becomes due before the seconds that the method returned are over.
-        """
-
 
 class WholeStore(Store, Durability, Protocol):
-    """All that a store offers, as on one machine. Most callers need only one part."""
+    """All that every store offers. Most callers need only one part."""
+
+    @property
+    def is_clustered(self) -> bool:
+        """True if other servers serve the same content, which then lacks much of what one server has
+        (`service/cluster_refusals.py`).
+        """
 
     @property
     def maintenance(self) -> Maintenance:
@@ -403,9 +413,18 @@ class WholeStore(Store, Durability, Protocol):
     def documents(self) -> Documents:
         """The documents of this store."""
 
-    @property
-    def row_copies(self) -> RowCopies:
-        """The copies of tables in progress, and the rows that are kept without a table."""
-
     async def close(self) -> None:
         """Make all commits durable and release the data folder."""
+
+
+def local_maintenance_of(store: object) -> LocalMaintenance:
+    """A store's attribute `local_maintenance`; nobody asks a store that has none."""
+    found = find_local_maintenance(store)
+    assert found is not None, "what needs local maintenance is refused by a store without it"
+    return found
+
+
+def find_local_maintenance(store: object) -> LocalMaintenance | None:
+    """A store's attribute `local_maintenance`; None if it has none."""
+    found: LocalMaintenance | None = getattr(store, "local_maintenance", None)
+    return found

@@ -175,3 +175,12 @@ class RowCopies(Protocol):
 
     def restorable_since(self, table: Table) -> float | None:
         """The service time since when the table's change log tells everything; None while its recovery is off."""
+
+
+def row_copies_of(store: object) -> RowCopies:
+    """A store's attribute `row_copies`: the copies of tables in progress, and the rows that are kept without a table.
+    Nobody asks a store that has none.
+    """
+    copies: RowCopies | None = getattr(store, "row_copies", None)
+    assert copies is not None, "what needs copies of rows is refused by a store without them"
+    return copies

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import msgspec
 
 from hashrange.settings import AdaptiveSetting, ThroughputSetting
-from hashrange.store.interface import WholeStore
+from hashrange.store.interface import WholeStore, local_maintenance_of
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Index
 from hashrange.tables.source_id import table_id_of
@@ -167,7 +167,8 @@ class TableThroughputs:
         self, table: OpenTable, former: Mapping[bytes, ThroughputBuckets | None], adaptive: AdaptiveSetting
     ) -> dict[bytes, ThroughputBuckets | None]:
         """The buckets of a table and its indexes, by source id; `former`: those that it has."""
-        terms = SideTerms(adaptive, self._see_throttled, self._store.maintenance.want_partitions, self._see_blocked)
+        want_partitions = local_maintenance_of(self._store).want_partitions
+        terms = SideTerms(adaptive, self._see_throttled, want_partitions, self._see_blocked)
         own = self._source_buckets(table, None, former.get(table.source_id), terms)
         own.writes.indexes_blocked_until_seconds = -inf
         known: dict[bytes, ThroughputBuckets | None] = {}

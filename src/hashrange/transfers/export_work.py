@@ -31,7 +31,7 @@ from hashrange.operations.transfers.export_records import (
 )
 from hashrange.operations.transfers.exports import begin_copy
 from hashrange.s3.objects import ObjectOptions
-from hashrange.store.row_copies import ChangedRow
+from hashrange.store.row_copies import ChangedRow, row_copies_of
 from hashrange.tables.span import Span
 from hashrange.transfers.flows import Outflow
 from hashrange.transfers.formats.ion_text import VERSION_MARK, ion_lines, ion_struct
@@ -60,7 +60,7 @@ class ReadText(NamedTuple):
 
 async def end_other_copies(shop: Workshop, paths: list[str]) -> None:
     """End the copies of rows of exports that are in progress no more. `paths`: of those that are."""
-    copies = shop.store.row_copies
+    copies = row_copies_of(shop.store)
     wanted = {f"{EXPORT_PREFIX}{path}" for path in paths}
     for owner in list(copies.owners()):
         if owner.startswith(EXPORT_PREFIX) and owner not in wanted:
@@ -75,7 +75,7 @@ class ExportWork:
         self._record = record
         self._progress = progress
         self._kept = kept_exports(workshop.store.documents)
-        self._copies = workshop.store.row_copies
+        self._copies = row_copies_of(workshop.store)
         self._flow: Outflow | None = None
         self._filter: ExportFilter | None = None
         self._span: Span | None = None

@@ -27,6 +27,7 @@ from hashrange.operations.transfers.import_records import (
     kept_imports,
 )
 from hashrange.operations.transfers.imports import creation_request
+from hashrange.store.row_copies import row_copies_of
 from hashrange.tables.index_keys import check_item_index_keys
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Table
@@ -215,7 +216,7 @@ class ImportWork:
             items, self._items = self._items, {}
             known = None if self._keys is None else self._keys.add(batch)
             try:
-                await self._shop.store.row_copies.load(table, batch, items, known)
+                await row_copies_of(self._shop.store).load(table, batch, items, known)
             except ResourceNotFoundException:
                 raise TransferFailed("TableNotFound", say.TABLE_DELETED) from None
             large, self._large = self._large, []

@@ -29,9 +29,11 @@ from hashrange.store.interface import (
     TransactionRefused,
     TransactionStep,
     WholeStore,
+    local_maintenance_of,
 )
 from hashrange.store.pause import PAUSE
 from hashrange.store.request_ids import RequestId, new_request_id
+from hashrange.store.row_copies import row_copies_of
 from hashrange.store.statistics import Statistics
 from hashrange.store.streams import ChangedShards, NewsMark, RecordPage
 from hashrange.store.transaction_steps import plan_steps
@@ -146,7 +148,7 @@ class SuspendingMaintenance:
 
     def __init__(self, store: "SuspendingStore") -> None:
         self._suspend = store.suspend
-        inner = self._inner = store.inner.maintenance
+        inner = self._inner = local_maintenance_of(store.inner)
         self.backfills, self.on_work = inner.backfills, inner.on_work
         self.want_partitions, self.delay_index_entries = inner.want_partitions, inner.delay_index_entries
         self.ready_for_delay = inner.ready_for_delay
@@ -221,6 +223,8 @@ class SuspendingCopying:
 class SuspendingStore:
     """A wrapper of a store; the same seed gives the same interleaving of calls."""
 
+    is_clustered = False
+
     def __init__(
         self, inner: WholeStore, seed: int, time: SuspendingTime | None = None, look_limit: int | None = None
     ) -> None:
@@ -229,7 +233,7 @@ class SuspendingStore:
         `look_limit`: most looks for the outcome of a commit whose reply was lost; None: no limit.
         """
         self.inner, self.unread, self.documents, self.is_kept = inner, inner.unread, inner.documents, inner.is_kept
-        self.row_copies = inner.row_copies
+        self.row_copies = row_copies_of(inner)
         self._time = time
         self._random = random.Random(seed)
         self._outcomes = Outcomes(random.Random(seed), self.suspend, look_limit)
@@ -245,7 +249,8 @@ class SuspendingStore:
         """Number of writes, transactions and snapshot reads refused for a conflict."""
         self.catalog = SuspendingCatalog(self)
         self.streams = SuspendingStreams(self)
-        self.maintenance, self.copying = SuspendingMaintenance(self), SuspendingCopying(self)
+        self.maintenance = self.local_maintenance = SuspendingMaintenance(self)
+        self.copying = SuspendingCopying(self)
 
     @property
     def lost_outcomes(self) -> int:

@@ -2,7 +2,8 @@
 
 from hashrange.items.types import Key
 from hashrange.soon import Soon
-from hashrange.store.interface import Payer, WholeStore
+from hashrange.store.interface import Payer, WholeStore, local_maintenance_of
+from hashrange.store.row_copies import row_copies_of
 from hashrange.tables.open_table import OpenTable, ReadSource
 from hashrange.vectors.search import FoundEntries, VectorQuery
 
@@ -13,10 +14,12 @@ class WrappedStore:
     A subclass defines these: `get`, `page`, `mutate`, `transact` and `snapshot_get`. It may define `search_vectors`.
     """
 
+    is_clustered = False
+
     def __init__(self, inner: WholeStore) -> None:
         self.inner = inner
         self.catalog, self.streams, self.documents = inner.catalog, inner.streams, inner.documents
-        self.row_copies = inner.row_copies
+        self.row_copies, self.local_maintenance = row_copies_of(inner), local_maintenance_of(inner)
         self.maintenance, self.is_kept = inner.maintenance, inner.is_kept
         self.collection_size_bytes, self.statistics = inner.collection_size_bytes, inner.statistics
         self.position, self.durable_position = inner.position, inner.durable_position

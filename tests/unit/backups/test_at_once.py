@@ -13,6 +13,7 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from hashrange.operations.registry import ALL_OPERATIONS
+from hashrange.store.row_copies import row_copies_of
 from tests.conformance.tables import create_request
 from tests.support.seeds import seeds
 from tests.support.servers import ThreadServer
@@ -97,9 +98,11 @@ def test_everything_is_whole(seed: int, store: str, monkeypatch: pytest.MonkeyPa
             wait_until(partial(is_available, client, arn))
             client.restore_table_from_backup(TargetTableName=f"again-{number}", BackupArn=arn)
             assert count_of(client, f"again-{number}") == ITEMS
-        wait_until(lambda: not running.service.store.row_copies.owners())
+        wait_until(lambda: not row_copies_of(running.service.store).owners())
         names = [name for name, _ in running.service.store.documents.below("")]
-        assert {name for name in names if not name.startswith("metric")} == set(running.service.store.row_copies.kept())
+        assert {name for name in names if not name.startswith("metric")} == set(
+            row_copies_of(running.service.store).kept()
+        )
     finally:
         running.stop()
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from hashrange.operations.backups.kept_backups import BACKUP_PREFIX, RESTORE_PREFIX
+from hashrange.store.row_copies import row_copies_of
 from tests.unit.backups.world import (
     ALL,
     LATEST,
@@ -90,11 +91,11 @@ def require_settled(world: World) -> None:
     world.clock.advance(DELAY_SECONDS)
     world.copy()
     store = world.store
-    assert list(store.row_copies.owners()) == []
+    assert list(row_copies_of(store).owners()) == []
     names = {name for name, _ in store.documents.below("")}
     assert {name for name in names if name.startswith(RESTORE_PREFIX)} == set()
-    assert {name for name in names if name.startswith(BACKUP_PREFIX)} == set(store.row_copies.kept())
-    assert len(backups(world)) == len(store.row_copies.kept())
+    assert {name for name in names if name.startswith(BACKUP_PREFIX)} == set(row_copies_of(store).kept())
+    assert len(backups(world)) == len(row_copies_of(store).kept())
 
 
 def require_restorable(world: World) -> None:
@@ -127,7 +128,7 @@ def test_a_kill_behind_each_commit(
         world = opened(tmp_path / str(commits), delay_seconds)
         was_killed = killed_behind(world, monkeypatch, commits, lambda world=world: work(world))  # type: ignore[misc]
         assert {one.partition("/backup/")[2] for one in backups(world)} <= {
-            owner.rpartition("/")[2] for owner in world.store.row_copies.kept()
+            owner.rpartition("/")[2] for owner in row_copies_of(world.store).kept()
         }, "clients see only backups with rows, before anything is settled"
         require_settled(world)
         is_gone = TABLE not in world.request("ListTables")["TableNames"]
@@ -169,7 +170,7 @@ def test_a_restore_ends_if_its_moment_is_gone_before_its_copy_has_begun(
     world = opened(tmp_path / "data", 0.0)
     assert killed_behind(world, monkeypatch, 2, lambda: restore_to_past(world))
     assert "target" in world.request("ListTables")["TableNames"]
-    assert not world.store.row_copies.owners()
+    assert not row_copies_of(world.store).owners()
     lets_go(world)
     require_settled(world)
     assert "target" not in world.request("ListTables")["TableNames"]
@@ -188,7 +189,7 @@ def test_a_damaged_record_holds_up_no_other(
     world.restart()
     world.copy()
     assert len([message for message in caplog.messages if "cannot be read" in message]) == 2
-    assert list(world.store.row_copies.owners()) == []
+    assert list(row_copies_of(world.store).owners()) == []
     drive(world.store.documents.write(dict.fromkeys(damaged)))
     require_restorable(world)
     assert world.close() == []

@@ -11,6 +11,7 @@ from hashrange import limits
 from hashrange.errors import ApiError
 from hashrange.jobs.job import AT_ONCE
 from hashrange.settings import Settings
+from hashrange.store.row_copies import row_copies_of
 from tests.support.working import lines_between_looks
 from tests.unit.backups.world import ALL, LATEST, OFF, ON, backup_of, backups, fill, items_of, refused, small_slices
 from tests.unit.jobs.world import TABLE, World, drive
@@ -182,14 +183,14 @@ def test_many_backups_are_settled_in_pieces(world: World) -> None:
 def test_what_an_operation_sees_to_is_left_alone(world: World) -> None:
     """An operation may wait for a stalled engine between its commits, and the job runs meanwhile."""
     arn = world.ask("CreateBackup", BackupName="one")["BackupDetails"]["BackupArn"]
-    (owner,) = world.store.row_copies.owners()
-    with world.store.row_copies.attending(owner):
+    (owner,) = row_copies_of(world.store).owners()
+    with row_copies_of(world.store).attending(owner):
         assert drive(world.copying.run_slice()) is None
     assert drive(world.copying.run_slice()) == AT_ONCE
     world.copy()
     world.request("DeleteBackup", BackupArn=arn)
     now_ms = int(world.clock.service_time() * 1000)
-    with world.store.row_copies.attending(f"backup/000000000000/us-east-1/{now_ms:014d}-0123abcd"):
+    with row_copies_of(world.store).attending(f"backup/000000000000/us-east-1/{now_ms:014d}-0123abcd"):
         other = world.ask("CreateBackup", BackupName="two")["BackupDetails"]["BackupArn"]
     assert other.rpartition("/")[2].startswith(f"{now_ms + 1:014d}-")
 
@@ -211,7 +212,7 @@ def test_the_backup_of_a_deleted_table(slow: World) -> None:
     slow.clock.advance(limits.SYSTEM_BACKUP_SECONDS)
     assert slow.copy() is None
     assert backups(slow) == []
-    assert dict(slow.store.row_copies.kept()) == {}
+    assert dict(row_copies_of(slow.store).kept()) == {}
     assert items_of(slow, "target") == ALL
 
 
@@ -224,7 +225,7 @@ def test_no_backup_remains_if_recovery_is_turned_off(slow: World) -> None:
     slow.clock.advance(DELAY_SECONDS)
     assert slow.request("ListTables")["TableNames"] == []
     assert backups(slow) == []
-    assert dict(slow.store.row_copies.kept()) == {}
+    assert dict(row_copies_of(slow.store).kept()) == {}
 
 
 def test_a_table_that_is_being_deleted_is_not_backed_up(slow: World) -> None:

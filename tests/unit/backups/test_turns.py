@@ -11,6 +11,7 @@ import pytest
 from hashrange.backups.turns import Turns
 from hashrange.jobs.job import AT_ONCE
 from hashrange.operations.backups.kept_backups import BACKUP_PREFIX, RESTORE_PREFIX
+from hashrange.store.row_copies import row_copies_of
 from tests.support.seeds import seeds
 from tests.support.working import lines_of
 from tests.unit.backups.world import OFF, ON, backup_of, small_slices
@@ -54,7 +55,7 @@ def test_a_slice_is_as_short_for_many_backups_in_progress_as_for_few(make_world:
             create(world)
         assert drive(world.copying.run_slice()) == AT_ONCE
         lines.append(lines_of_slice(world))
-        assert len(world.store.row_copies.owners()) == count
+        assert len(row_copies_of(world.store).owners()) == count
     assert lines[0] == lines[1]
 
 
@@ -66,11 +67,11 @@ def test_a_slice_is_as_short_for_many_backups_that_wait_as_for_few(make_world: C
         for _ in range(count):
             create(world)
         assert drive(world.copying.run_slice()) == AT_ONCE
-        owners = sorted(world.store.row_copies.owners())
+        owners = sorted(row_copies_of(world.store).owners())
         for owner in owners[1:]:
             world.copying._turns.wait(owner, world.clock.service_time() + 60)
         lines.append(lines_of_slice(world))
-        assert len(world.store.row_copies.owners()) == count
+        assert len(row_copies_of(world.store).owners()) == count
     assert lines[0] == lines[1]
 
 
@@ -111,10 +112,10 @@ def test_the_backup_of_a_table_that_is_being_deleted_is_found_by_its_rows() -> N
         world.ask("UpdateContinuousBackups", PointInTimeRecoverySpecification=ON)
         world.clock.advance(1)
         world.ask("DeleteTable")
-        assert len(world.store.row_copies.kept()) == count + 1
+        assert len(row_copies_of(world.store).kept()) == count + 1
         give_up = partial(world.ask, "UpdateContinuousBackups", PointInTimeRecoverySpecification=OFF)
         lines.append(lines_of(give_up))
-        assert len(world.store.row_copies.kept()) == count
+        assert len(row_copies_of(world.store).kept()) == count
         assert world.close() == []
     assert lines[0] == lines[1]
 
@@ -126,7 +127,7 @@ def test_numbers_of_copies_are_not_used_again(tmp_path: Path, monkeypatch: pytes
     world.put(40)
     for _ in range(2):
         create(world)
-    copies = world.store.row_copies
+    copies = row_copies_of(world.store)
     (_, first), (highest, last) = copies.begun_after(0)
     drive(copies.end(last))
     create(world)

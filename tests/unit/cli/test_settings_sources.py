@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from hashrange.cli.parsing import UsageError
-from hashrange.cli.settings_sources import load_settings
+from hashrange.cli.settings_sources import STORE_PASSWORD_VARIABLE, load_settings
 from hashrange.settings import Settings, options
+from hashrange.store.cassandra.address import PASSWORD_VARIABLE
 
 SAMPLES: dict[str, tuple[str, Any]] = {
     "text": ("here", "here"),
@@ -111,6 +112,16 @@ def test_in_memory_and_a_folder_are_two_answers_to_one_question(
             {},
             "--in-memory and --data-dir (here) are both given; keep one of them.",
         ),
+        (
+            {"in_memory": True, "store": "cassandra://a/b"},
+            {},
+            "--in-memory and --store are both given; keep one of them.",
+        ),
+        (
+            {},
+            {"HASHRANGE_DATA_DIR": "here", "HASHRANGE_STORE": "cassandra://me:secret@a/b"},
+            "HASHRANGE_DATA_DIR (here) and HASHRANGE_STORE are both given; keep one of them.",
+        ),
         ({"tls_cert": "a.pem"}, {}, "--tls-cert is set but --tls-key is not: HTTPS needs both, plain HTTP neither."),
         ({"tls_key": "a.pem"}, {}, "--tls-key is set but --tls-cert is not"),
     ],
@@ -144,6 +155,36 @@ def test_a_bad_file_is_refused_in_one_sentence(text: str, message: str, tmp_path
         load_settings({}, {}, write(tmp_path, text))
     assert message in str(caught.value)
     assert "hashrange.toml" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("flags", "environment", "store", "data_dir"),
+    [
+        ({"store": "cassandra://a/b"}, {}, "cassandra://a/b", None),
+        ({"store": "cassandra://a/b"}, {"HASHRANGE_DATA_DIR": "here"}, "cassandra://a/b", None),
+        ({"store": "cassandra://a/b"}, {"HASHRANGE_IN_MEMORY": "true"}, "cassandra://a/b", None),
+        ({"data_dir": "here"}, {"HASHRANGE_STORE": "cassandra://a/b"}, None, "here"),
+        ({"in_memory": True}, {"HASHRANGE_STORE": "cassandra://a/b"}, None, None),
+        ({"in_memory": False}, {"HASHRANGE_STORE": "cassandra://a/b"}, "cassandra://a/b", None),
+    ],
+)
+def test_a_place_of_the_content_overrides_that_of_an_earlier_source(
+    flags: dict[str, Any], environment: dict[str, str], store: str | None, data_dir: str | None
+) -> None:
+    settings, warnings, _ = load_settings(flags, environment)
+    assert (settings.store, settings.data_dir) == (store, data_dir)
+    assert warnings == []
+
+
+def test_a_folder_is_there_again_if_a_later_source_says_that_nothing_is_in_memory(tmp_path: Path) -> None:
+    config = write(tmp_path, "data_dir = 'here'")
+    settings = load_settings({"in_memory": False}, {"HASHRANGE_IN_MEMORY": "true"}, config).settings
+    assert settings.data_dir == "here"
+
+
+def test_the_password_of_a_cluster_is_no_option_and_no_mistake() -> None:
+    assert load_settings({}, {PASSWORD_VARIABLE: "secret"}).warnings == []
+    assert STORE_PASSWORD_VARIABLE == PASSWORD_VARIABLE
 
 
 def test_a_variable_that_is_no_option_is_reported_and_nothing_more() -> None:

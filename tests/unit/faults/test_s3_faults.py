@@ -12,6 +12,7 @@ from botocore.exceptions import ClientError
 
 from hashrange.faults.fault import Fault, FaultsError
 from hashrange.settings import Settings
+from hashrange.store.row_copies import row_copies_of
 from hashrange.testing import server
 from hashrange.testing.database import Database, Snapshot
 from tests.support.waiting import wait_until
@@ -154,7 +155,7 @@ def test_an_export_fails_with_what_s3_says(
     database.faults.use(fault)
     told = exported(database, prefix)
     assert (told["ExportStatus"], told["FailureCode"], told["FailureMessage"]) == ("FAILED", code, message)
-    assert not database._process.service.store.row_copies.owners()
+    assert not row_copies_of(database._process.service.store).owners()
     assert not [path for path in files_in(folder, prefix) if path.name == SUMMARY]
     wait_until(lambda: not list((folder / ".hashrange" / "receiving").iterdir()))
     again = exported(database, prefix) if fault.count else None

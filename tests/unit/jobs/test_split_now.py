@@ -1,5 +1,6 @@
 """An operator splits a partition: its two halves appear at once in the catalog and in the table's stream."""
 
+from hashrange.store.interface import local_maintenance_of
 from hashrange.tables.partitions import HASH_SPACE, HashRange, Partition
 from tests.unit.jobs.streaming import described, is_open, switch_on
 from tests.unit.jobs.world import TABLE, World, drive
@@ -13,7 +14,7 @@ def partitions(world: World) -> list[Partition]:
 
 def split(world: World, partition: Partition) -> bool:
     store = world.store
-    is_split: bool = drive(store.maintenance.split_partition(partition))
+    is_split: bool = drive(local_maintenance_of(store).split_partition(partition))
     return is_split
 
 

@@ -20,7 +20,7 @@ from hashrange.soon import Soon
 from hashrange.store.embedded import EmbeddedStore, open_store
 from hashrange.store.embedded.check import check_store
 from hashrange.store.embedded.participant import Options
-from hashrange.store.interface import WholeStore
+from hashrange.store.interface import WholeStore, local_maintenance_of
 from hashrange.tables.change import Change
 from hashrange.tables.open_table import OpenTable
 from tests.support.asking import run_operation
@@ -98,7 +98,7 @@ class World:
         )
         self.store: WholeStore = as_distributed(self.embedded, 3) if self.is_suspending else self.embedded
         self.scope = scope_of(self.store, self.clock, self.settings)
-        jobs = {job.name: job for job in jobs_of(self.store.maintenance, self.clock, self.deletions.append)}
+        jobs = {job.name: job for job in jobs_of(self.store, self.clock, self.deletions.append)}
         self.job = jobs["index backfill"]
         self.delay_job = jobs["index delay"]
         self.expiry_job = jobs["expiry"]
@@ -197,7 +197,7 @@ class World:
 
     def expiring(self, table: OpenTable | None = None) -> Coroutine[Any, Any, int]:
         """What deletes the expired items of one table or of all tables."""
-        maintenance = self.store.maintenance
+        maintenance = local_maintenance_of(self.store)
         return maintenance.expire_now(table, self.deletions.append)
 
     def tend(self) -> float | None:

@@ -135,7 +135,7 @@ class StubDocuments:
 class StubStore:
     """A store without data, only commit positions: commits become durable when the test calls `sync`."""
 
-    is_kept = True
+    is_kept, is_clustered = True, False
 
     def __init__(self) -> None:
         self.catalog = StubCatalog()
@@ -144,7 +144,7 @@ class StubStore:
         self.committed = 0
         self.durable = 0
         self.waiting: list[Callable[[StorageError | None], None]] = []
-        self.maintenance = self.row_copies = self
+        self.maintenance = self.local_maintenance = self.row_copies = self
 
     def position(self) -> int:
         return self.committed

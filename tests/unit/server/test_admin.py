@@ -24,7 +24,7 @@ from hashrange.server.protocols.admin.registry import ENDPOINTS
 from hashrange.settings import Settings
 from hashrange.store.embedded import open_store
 from hashrange.store.embedded.participant import Options
-from hashrange.store.interface import WholeStore
+from hashrange.store.interface import WholeStore, local_maintenance_of
 from hashrange.tables.partitions import Partition
 from tests.support.in_process import in_process
 from tests.support.raw_client import RawClient, Reply
@@ -405,7 +405,7 @@ def test_a_job_that_fails_is_told(operate: Callable[..., Operated]) -> None:
     async def fail(*_: object) -> float | None:
         raise StorageError("The disk is full. Make room.")
 
-    operated.server.store.maintenance.expire = fail  # type: ignore[method-assign,assignment]
+    local_maintenance_of(operated.server.store).expire = fail  # type: ignore[method-assign,assignment]
     assert operated.refusal("clock/advance", seconds=DAY_SECONDS) == (500, "The disk is full. Make room.")
 
 
@@ -514,7 +514,7 @@ def test_a_partition_that_somebody_else_has_split_is_not_split_again(operate: Ca
     async def find_it_gone(partition: Partition) -> bool:
         return False
 
-    operated.server.store.maintenance.split_partition = find_it_gone  # type: ignore[method-assign]
+    local_maintenance_of(operated.server.store).split_partition = find_it_gone  # type: ignore[method-assign]
     assert operated.refusal("tables/orders/split") == (
         409, "Partition 1 of table orders was split meanwhile. Ask again."
     )  # fmt: skip

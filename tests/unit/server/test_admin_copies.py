@@ -13,8 +13,6 @@ from typing import Any
 import pytest
 
 from hashrange.clock import MovableClock, SystemClock
-from hashrange.messages.admin import CANNOT_COPY
-from hashrange.operations.registry import ALL_OPERATIONS
 from hashrange.server import copies as kept_copies
 from hashrange.server.clients import IN_THIS_PROCESS
 from hashrange.server.copies import KeptSnapshots
@@ -32,9 +30,6 @@ from hashrange.work_threads import free_entries
 from tests.clients.serving import ServerProcess
 from tests.support.in_process import in_process
 from tests.support.raw_client import RawClient, Reply
-from tests.support.servers import ThreadServer
-from tests.support.stores import make_store
-from tests.support.wrapped_stores.faulty import FaultyStore
 
 TABLE = {
     "TableName": "orders",
@@ -431,22 +426,3 @@ def test_a_snapshot_that_is_released_meanwhile_is_told_as_such(monkeypatch: pyte
                 status, error = refused(client, "POST", path.format(number), **given)
             assert (status, error.partition(".")[0]) == (404, f"There is no snapshot {number}")
         assert names_in(client) == ["a"]
-
-
-def test_a_store_that_cannot_be_copied_says_so_and_changes_nothing() -> None:
-    """As that of a database whose content several servers hold."""
-    server = ThreadServer(
-        lambda: FaultyStore(make_store()),
-        ALL_OPERATIONS,
-        MovableClock(SystemClock()),
-        Settings(port=0, data_dir=None, admin=True, table_state_delay_seconds=0.0),
-    )
-    client = begun(server.port)
-    ahead = told(client, "POST", "clock/advance", seconds=DAY_SECONDS)["service_time"]
-    for path in ("reset", "snapshots", "forks"):
-        assert refused(client, "POST", path) == (409, CANNOT_COPY)
-    assert names_in(client) == ["a"]
-    assert told(client, "GET", "snapshots") == {"snapshots": []}
-    assert told(client, "GET", "forks") == {"forks": []}
-    assert told(client, "GET", "info")["service_time"] >= ahead
-    server.stop()

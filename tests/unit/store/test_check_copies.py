@@ -15,6 +15,7 @@ from hashrange.store.embedded.check import check_store
 from hashrange.store.embedded.engine import open_engine
 from hashrange.store.embedded.reading import scan_prefix
 from hashrange.store.embedded.staged_rows import decode_copy
+from hashrange.store.row_copies import row_copies_of
 from hashrange.tables.source_id import make_source_id, table_id_of
 from tests.unit.backups.world import backup_of, fill
 from tests.unit.jobs.world import World, drive
@@ -190,7 +191,7 @@ def test_an_open_store_goes_on(world: World) -> None:
     ids = {one["id"]["S"] for one in world.request("Scan", TableName="target")["Items"]}
     assert ids == {f"o{number}" for number in range(4)}
     assert drive(world.copying.run_slice()) is not None
-    assert {table_id_of(one) for one in world.store.row_copies.kept().values()}
+    assert {table_id_of(one) for one in row_copies_of(world.store).kept().values()}
     assert world.close() == []
 
 

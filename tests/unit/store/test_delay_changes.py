@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from hashrange.store.interface import DelayOf
+from hashrange.store.interface import DelayOf, local_maintenance_of
 from tests.support.working import give_way_always
 from tests.unit.jobs.world import World
 
@@ -63,7 +63,7 @@ def change(world: World, draw: DelayOf | None, between: Callable[[], None] = lam
     """Set or end the delay; returns how often this gave way."""
 
     async def set_delay() -> None:
-        maintenance = world.store.maintenance
+        maintenance = local_maintenance_of(world.store)
         with maintenance.ready_for_delay(is_wanted=draw is not None):
             maintenance.delay_index_entries(draw, DELAY_SECONDS)
 

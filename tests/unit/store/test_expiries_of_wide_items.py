@@ -20,6 +20,7 @@ from hashrange.operations.registry import OPERATIONS
 from hashrange.store.embedded import expiries, layout
 from hashrange.store.embedded.expiries import queue_key
 from hashrange.store.embedded.reading import scan_prefix
+from hashrange.store.row_copies import row_copies_of
 from hashrange.tables.expiry import ReadNumber, number_reader
 from hashrange.tables.open_table import OpenTable
 from tests.support.working import give_way_always
@@ -159,7 +160,7 @@ def test_imports_read_no_long_row_in_their_commit(
 ) -> None:
     if are_there:
         expiring.fill()
-    count, _ = give_way_always(expiring.world.store.row_copies.load(expiring.table, expiring.rows(50)))
+    count, _ = give_way_always(row_copies_of(expiring.world.store).load(expiring.table, expiring.rows(50)))
     assert count >= COUNT
     assert expiring.queued() == expiring.expected(COUNT, 50)
     assert undisturbed_bytes == []
@@ -174,7 +175,7 @@ def test_a_row_that_changes_while_an_import_reads_leaves_its_queue_right(expirin
             changed.append(1)
             expiring.world.ask("DeleteItem", Key=expiring.key(3))
 
-    give_way_always(expiring.world.store.row_copies.load(expiring.table, expiring.rows(50)), meanwhile)
+    give_way_always(row_copies_of(expiring.world.store).load(expiring.table, expiring.rows(50)), meanwhile)
     assert expiring.queued() == expiring.expected(COUNT, 50)
 
 

@@ -131,11 +131,13 @@ class FakeRowCopies:
 class FakeStore:
     """A store with a catalog, and statistics that the test sets."""
 
+    is_clustered = False
+
     def __init__(self) -> None:
         self.catalog = FakeCatalog()
         self.streams = FakeStreams()
         self.documents = FakeDocuments()
-        self.maintenance = self
+        self.maintenance = self.local_maintenance = self
         self.row_copies = FakeRowCopies()
         self.figures = Statistics(0, 0)
 

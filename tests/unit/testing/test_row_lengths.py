@@ -16,6 +16,7 @@ import pytest
 from hashrange.items.types import Key
 from hashrange.settings import Settings
 from hashrange.store.embedded import layout
+from hashrange.store.row_copies import row_copies_of
 from hashrange.tables.streams import SEQUENCE_BYTES
 from hashrange.testing import Database, server
 
@@ -145,8 +146,8 @@ def make_copies(database: Database) -> None:
 
     async def begin() -> None:
         (table,) = [one for one in store.catalog.all_tables() if one.name == name]
-        await store.row_copies.begin("o" * 300, table.schema)
-        await store.row_copies.passed("o" * 300, Key(table.item_key(item(1)) + b"passed"))
+        await row_copies_of(store).begin("o" * 300, table.schema)
+        await row_copies_of(store).passed("o" * 300, Key(table.item_key(item(1)) + b"passed"))
 
     database._process.run(begin)
     for number in range(90, 99):  # some of them lie behind the key that the copy has passed

@@ -17,6 +17,7 @@ from hashrange.operations.transfers.export_records import EXPORT_JOB
 from hashrange.operations.transfers.import_records import IMPORT_JOB
 from hashrange.settings import Settings
 from hashrange.store.embedded.commits import Commits
+from hashrange.store.row_copies import row_copies_of
 from hashrange.testing import Database, server
 from hashrange.transfers import bulk_work, export_work, import_work, reading
 from tests.support.memory_objects import MemoryObjects
@@ -132,7 +133,7 @@ def items_of(client: Any, name: str) -> dict[str, Any]:
 def require_nothing_half_made(database: Database, client: Any) -> None:
     """No copy of rows and no table is left that nobody asks for."""
     store = database._process.service.store
-    wait_until(lambda: not store.row_copies.owners() and not store.catalog.importing())
+    wait_until(lambda: not row_copies_of(store).owners() and not store.catalog.importing())
 
 
 def objects_in(folder: Path) -> MemoryObjects:

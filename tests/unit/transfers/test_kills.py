@@ -11,6 +11,7 @@ import pytest
 
 from hashrange.settings import Settings
 from hashrange.store.embedded.check import check_store
+from hashrange.store.row_copies import row_copies_of
 from hashrange.testing import Database, server
 from hashrange.transfers import export_work, import_work, reading
 from tests.support.kills import copy_as_killed
@@ -179,7 +180,7 @@ def test_a_reset_in_the_middle_ends_all(database: Database, objects: MemoryObjec
     wait_until(lambda: objects.held == 2)
     database.reset()
     store = database._process.service.store
-    wait_until(lambda: not store.catalog.importing() and not store.row_copies.owners())
+    wait_until(lambda: not store.catalog.importing() and not row_copies_of(store).owners())
     assert client.list_exports()["ExportSummaries"] == client.list_imports()["ImportSummaryList"] == []
     objects.release()
     create(client)

@@ -7,6 +7,7 @@ import pytest
 
 from hashrange.s3.endpoint import S3Endpoint
 from hashrange.settings import Settings
+from hashrange.store.row_copies import row_copies_of
 from hashrange.testing import server
 from hashrange.testing.database import Database
 from hashrange.transfers import flows
@@ -74,6 +75,6 @@ def test_the_end_of_a_server_closes_its_endpoint(monkeypatch: pytest.MonkeyPatch
         create(database.client())
         switch_on(database)
         database.client().export_table_to_point_in_time(TableArn=ARN, S3Bucket=BUCKET)
-        wait_until(lambda: "export" in str(database._process.service.store.row_copies.owners()))
+        wait_until(lambda: "export" in str(row_copies_of(database._process.service.store).owners()))
         assert not closed
     assert len(closed) == 1

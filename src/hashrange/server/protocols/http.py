@@ -23,6 +23,7 @@ from hashrange.server.protocols.plain import Plain
 from hashrange.server.protocols.rest_json.switched_off import LambdaSwitchedOff
 from hashrange.server.protocols.unserved.protocol import SignedForOthers, UnsignedForOthers
 from hashrange.server.protocols.wire_protocol import WireProtocol
+from hashrange.service.cluster_refusals import sentence_on
 from hashrange.service.service import Service
 from hashrange.settings import Settings
 from hashrange.triggers.feature import TRIGGERS
@@ -121,7 +122,7 @@ def _lambda_protocols(service: Service, access: Access, hint_other_service: Othe
     """The protocols of Lambda's API, or one that says that it is switched off."""
     part = service.features.loaded(TRIGGERS)
     if part is None:
-        return [LambdaSwitchedOff()]
+        return [LambdaSwitchedOff(sentence_on("functions")) if service.store.is_clustered else LambdaSwitchedOff()]
     # Imported here: most servers have no functions, and start time counts.
     from hashrange.server.protocols.rest_json.code_downloads import CodeDownloads  # noqa: PLC0415
     from hashrange.server.protocols.rest_json.lambda_api import operations_of  # noqa: PLC0415

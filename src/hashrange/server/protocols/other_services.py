@@ -64,6 +64,6 @@ class OtherServices(WireProtocol):
             from hashrange.sts.api.registry import sts_api  # noqa: PLC0415
 
             sessions = sessions_for(self._access, self._service.clock)
-            apis = [*self._service.features.apis(), sts_api(sessions)]
+            apis = [*self._service.apis(), sts_api(sessions)]
             self._forms = AwsForms(apis, self._access)
         return self._forms

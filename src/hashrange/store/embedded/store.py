@@ -72,6 +72,8 @@ class EmbeddedStore(Commits):
     It serves nothing before `begin`.
     """
 
+    is_clustered = False
+
     def __init__(
         self,
         place: LockedHome,
@@ -107,7 +109,7 @@ class EmbeddedStore(Commits):
         self.row_copies = EmbeddedRowCopies(self, self.catalog)
         self.streams, self.documents = StreamReads(site, streams), EmbeddedDocuments(self)
         self.vector_searches = VectorSearches(self, site)
-        self.maintenance = Upkeep(self, walks, self.catalog, streams, options)
+        self.maintenance = self.local_maintenance = Upkeep(self, walks, self.catalog, streams, options)
         self.copying = Copies(site, self.read, self.take_engine, lock, home)
         self.is_kept = self.copying.is_kept
 

@@ -45,7 +45,7 @@ T = TypeVar("T")
 
 
 class Upkeep:
-    """Implements `interface.Maintenance`."""
+    """Implements `interface.LocalMaintenance`."""
 
     def __init__(
         self, commits: Commits, walks: Walks, catalog: EmbeddedCatalog, streams: EmbeddedStreams, options: Options
@@ -69,7 +69,7 @@ class Upkeep:
         """Number of pages read from the engine since the store was opened."""
 
     def on_work(self, wake: Callable[[], None]) -> None:
-        """Implements `Maintenance.on_work`."""
+        """Implements `LocalMaintenance.on_work`."""
         self._site.wake = wake
 
     # --- new indexes and queues of expiries -------------------------------------------------------
@@ -83,7 +83,7 @@ class Upkeep:
         return [Backfill(table.schema, source_id) for table, source_id in found if table is not None]
 
     async def backfill(self, source_id: bytes, limit_rows: int) -> None:
-        """Implements `Maintenance.backfill`.
+        """Implements `LocalMaintenance.backfill`.
 
         Suspends only if flushes and compactions lag, the engine is stalled, or too many deleted rows stand in the way;
         these are compacted away, and the slice starts again.
@@ -136,20 +136,20 @@ class Upkeep:
     # --- streams and partitions -------------------------------------------------------------------
 
     async def tend_streams(self) -> float | None:
-        """Implements `Maintenance.tend_streams`. Suspends only if the engine is stalled."""
+        """Implements `LocalMaintenance.tend_streams`. Suspends only if the engine is stalled."""
         return await self._commits.commit(self._streams.tend)
 
     async def tend_recovery(self) -> float | None:
-        """Implements `Maintenance.tend_recovery`. Suspends only if the engine is stalled."""
+        """Implements `LocalMaintenance.tend_recovery`. Suspends only if the engine is stalled."""
         return await self._commits.commit(self._windows.tend)
 
     def want_partitions(self, source_id: bytes, count: int) -> None:
-        """Implements `Maintenance.want_partitions`."""
+        """Implements `LocalMaintenance.want_partitions`."""
         self._wanted[source_id] = max(count, self._wanted.get(source_id, 1))
         self._site.statistics.has_grown(source_id)
 
     async def split_partitions(self) -> bool:
-        """Implements `Maintenance.split_partitions`. Suspends only if the engine is stalled."""
+        """Implements `LocalMaintenance.split_partitions`. Suspends only if the engine is stalled."""
         return bool(self._site.statistics.grown) and await self._commits.commit(self._split)
 
     def _split(self, draft: Draft) -> bool:
@@ -175,7 +175,7 @@ class Upkeep:
         self._wanted.pop(source_id, None)
 
     async def split_partition(self, partition: Partition) -> bool:
-        """Implements `Maintenance.split_partition`. Suspends only if the engine is stalled."""
+        """Implements `LocalMaintenance.split_partition`. Suspends only if the engine is stalled."""
         return await self._commits.commit(lambda draft: self._split_this(draft, partition))
 
     def _split_this(self, draft: Draft, partition: Partition) -> bool:
@@ -189,7 +189,7 @@ class Upkeep:
 
     @contextmanager
     def ready_for_delay(self, *, is_wanted: bool) -> Iterator[None]:
-        """Implements `Maintenance.ready_for_delay`."""
+        """Implements `LocalMaintenance.ready_for_delay`."""
         delayed = self._delayed
         was_used = delayed.is_used
         delayed.expected += is_wanted
@@ -203,12 +203,12 @@ class Upkeep:
             self._catalog.reopen()
 
     def delay_index_entries(self, draw: DelayOf | None, most_seconds: float) -> None:
-        """Implements `Maintenance.delay_index_entries`."""
+        """Implements `LocalMaintenance.delay_index_entries`."""
         self._delayed.delay_by(draw, most_seconds)
         self._site.wake_jobs()
 
     async def apply_delayed(self, limit_rows: int) -> float | None:
-        """Implements `Maintenance.apply_delayed`. Suspends only if the engine is stalled."""
+        """Implements `LocalMaintenance.apply_delayed`. Suspends only if the engine is stalled."""
         with self._site.failures():
             self._delayed.look_ahead(self._site.engine, limit_rows)
         return await self._commits.commit(lambda draft: self._drain(draft, limit_rows))
@@ -221,7 +221,7 @@ class Upkeep:
     # --- expired items ----------------------------------------------------------------------------
 
     async def expire(self, limit_rows: int, see: SeeChanges) -> float | None:
-        """Implements `Maintenance.expire`: items that are due are read from a queue, and deleted in groups.
+        """Implements `LocalMaintenance.expire`: items that are due are read from a queue, and deleted in groups.
 
         Suspends after each group of items, in a stall, while another write claims an item, and while queues with too
         many deleted rows are compacted.
@@ -249,7 +249,7 @@ class Upkeep:
         return 0.0
 
     async def expire_now(self, table: OpenTable | None, see: SeeChanges) -> int:
-        """Implements `Maintenance.expire_now`. Suspends in the same cases as `expire`."""
+        """Implements `LocalMaintenance.expire_now`. Suspends in the same cases as `expire`."""
         now_seconds = self._site.clock.service_time()
         sources = self._expiries.sources() if table is None else [table.source_id]
         deleted = 0
@@ -322,7 +322,7 @@ class Upkeep:
     # --- vector indexes ---------------------------------------------------------------------------
 
     async def tend_vectors(self) -> float | None:
-        """Implements `Maintenance.tend_vectors`, in some 2 ms."""
+        """Implements `LocalMaintenance.tend_vectors`, in some 2 ms."""
         return 0.0 if self._site.vector_parts.tend() else None
 
     # --- order after writes -----------------------------------------------------------------------

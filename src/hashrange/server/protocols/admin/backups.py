@@ -9,6 +9,7 @@ from hashrange.items.steps import spend, walk
 from hashrange.operations.backups.kept_backups import Backup, Restore, backups_of, restores_of
 from hashrange.server.protocols.admin.endpoint import AdminWire, Nothing, Serving
 from hashrange.store.interface import WholeStore
+from hashrange.store.row_copies import row_copies_of
 from hashrange.tables.schema import Table
 
 SHOWN_STEPS = 10
@@ -36,7 +37,7 @@ def _shown_recovery(store: WholeStore, table: Table) -> dict[str, object]:
         "region": table.region,
         "table": table.name,
         "days": table.recovery.period_days,
-        "earliest_time": store.row_copies.restorable_since(table),
+        "earliest_time": row_copies_of(store).restorable_since(table),
     }
 
 
@@ -51,8 +52,8 @@ def _shown_backup(store: WholeStore, backup: Backup) -> dict[str, object]:
         "bytes": backup.size_bytes,
     }
     if backup.state == "CREATING":
-        source_id = store.row_copies.kept().get(backup.owner)
-        shown["items_done"] = 0 if source_id is None else store.row_copies.kept_statistics(source_id).item_count
+        source_id = row_copies_of(store).kept().get(backup.owner)
+        shown["items_done"] = 0 if source_id is None else row_copies_of(store).kept_statistics(source_id).item_count
     return shown
 
 
@@ -69,7 +70,7 @@ def _shown_restore(store: WholeStore, restore: Restore) -> dict[str, object] | N
         "source": source.backup_arn or source.table_arn,
         "time": source.at_seconds,
         "items": restore.item_count,
-        "items_done": store.row_copies.kept_statistics(table.source_id).item_count,
+        "items_done": row_copies_of(store).kept_statistics(table.source_id).item_count,
     }
 
 

@@ -12,8 +12,8 @@ from hashrange.settings import Settings, options
 
 SHOWN_AS_DATA_DIR = {"data_dir", "in_memory"}
 """Settings that say where the data is; the reply shows both as its member `data_dir`, null if in memory."""
-SECRETS = {"credentials", "tls_cert", "tls_key"}
-"""Settings that name the files of credentials, certificate and key: the reply says only whether they are set."""
+SECRETS = {"credentials", "tls_cert", "tls_key", "store_user", "store_password_file", "store_ca"}
+"""Settings that name users, or files of credentials, certificates and keys: the reply says whether they are set."""
 
 
 async def tell_readiness(serving: Serving, request: Nothing) -> dict[str, object]:

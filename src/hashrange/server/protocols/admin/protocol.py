@@ -26,8 +26,8 @@ from hashrange.server.protocols.admin.registry import find_endpoint
 from hashrange.server.protocols.http_call import HttpCall, WrittenReply, answer_error, log_failure
 from hashrange.server.protocols.unserved.services import ServiceRefusal
 from hashrange.server.protocols.wire_protocol import Guard, WireProtocol
+from hashrange.service.cluster_refusals import lacked_for_endpoint, sentence_on
 from hashrange.soon import Soon
-from hashrange.store.copying import CannotCopy
 from hashrange.wire.http import HttpRequest
 from hashrange.wire.identifiers import request_id_of
 
@@ -47,8 +47,6 @@ class AdminWriter(NamedTuple):
 
     def error(self, error: ApiError) -> WrittenReply:
         """The reply with this error; one of DynamoDB's, which no endpoint raises on purpose, is an internal error."""
-        if isinstance(error, CannotCopy):
-            error = Refused(error.http_status, sentences.CANNOT_COPY)
         if not isinstance(error, Refused):
             log_failure(self.request_id, error)
             error = self.internal_error()
@@ -93,6 +91,7 @@ class Admin(WireProtocol):
             self._require_admitted(request, respond)
             path, _, _ = request.url.decode("latin-1").partition("?")
             endpoint, texts = find_endpoint(request.method.decode("latin-1"), path)
+            self._require_served(endpoint)
             decoded = _decode(endpoint, request.body)
         except Exception as error:  # noqa: BLE001 - nothing that a client sends may leave its request without a reply
             answer_error(request, respond, writer, error)
@@ -103,6 +102,12 @@ class Admin(WireProtocol):
 
         called = msgspec.structs.replace(endpoint, run=run)
         return AdminCall(self._serving, called, decoded, NOTHING_USED, 0, True, request, respond, writer)
+
+    def _require_served(self, endpoint: Operation[AdminWire]) -> None:
+        """Raise Refused for an endpoint that servers of a cluster refuse."""
+        what = lacked_for_endpoint(endpoint.name) if self._serving.service.store.is_clustered else None
+        if what is not None:
+            raise Refused(409, sentence_on(what))
 
     def _require_admitted(self, request: HttpRequest, respond: Respond) -> None:
         """Raise Refused for a non-loopback address, and for a host that is not this machine,

@@ -17,7 +17,7 @@ from hashrange.server.protocols.admin.endpoint import AdminWire, Refused, Servin
 from hashrange.service.hints import PLACES_TOLD_MAX
 from hashrange.settings import AdaptiveSetting, ThroughputSetting
 from hashrange.soon import settled
-from hashrange.store.interface import Store
+from hashrange.store.interface import Store, local_maintenance_of
 from hashrange.store.pause import PAUSE
 from hashrange.tables.open_table import OpenTable, ReadSource
 from hashrange.tables.partitions import Partition
@@ -70,7 +70,7 @@ async def expire(serving: Serving, request: ExpireRequest) -> dict[str, object]:
         table = find_named_table(serving, request.table, request)
     elif request.account is not None or request.region is not None:
         raise Refused(400, sentences.PLACE_WITHOUT_TABLE)
-    maintenance = service.store.maintenance
+    maintenance = local_maintenance_of(service.store)
     expired = await maintenance.expire_now(table, service.features.items_expired)
     return {"expired": expired}
 
@@ -92,7 +92,7 @@ async def split(serving: Serving, request: SplitRequest, name: str) -> dict[str,
     if len(table.partitions[table.source_id]) >= PARTITIONS_MAX:
         raise Refused(409, sentences.TOO_MANY_PARTITIONS.format(name=name, count=PARTITIONS_MAX))
     partition = await _choose(store, table, request.partition)
-    if not await store.maintenance.split_partition(partition):
+    if not await local_maintenance_of(store).split_partition(partition):
         raise Refused(409, sentences.PARTITION_CHANGED.format(name=name, number=partition.number))
     table = find_named_table(serving, name, TablePlace(table.schema.account, table.schema.region))
     return {"partitions": [_shown_partition(one) for one in table.partitions[table.source_id]]}

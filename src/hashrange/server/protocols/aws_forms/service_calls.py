@@ -58,7 +58,7 @@ class ServiceCalls:
             raise ValueError(f"a call goes to one of {services}, not to {service!r}.")
         if service not in self._found:
             signing_name = CALLED_SERVICES[service]
-            api = self._service.features.api(signing_name)
+            api = self._service.api(signing_name)
             self._found[service] = (api, Requests([api]))
         return self._found[service]
 

@@ -85,8 +85,8 @@ class LambdaProtocol(WireProtocol):
             raise LambdaError(404, "UnknownOperationException", message)
         route, texts = found
         if route.operation is None:
-            self._hints.not_supported(route.name)
             message = OPERATION_NOT_SUPPORTED_YET.format(operation=route.name)
+            self._hints.not_supported(route.name, message)
             raise LambdaError(400, "UnsupportedOperationException", message)
         return route.operation, texts
 
