@@ -8,6 +8,7 @@ import asyncio
 import json
 import random
 from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -170,7 +171,8 @@ class World:
         store, table = self.stores[0], self.tables[0]
         lists = {}
         for place in range(RARE_ITEMS):
-            row = await self.again(lambda place=place: store.get(table.source_id, self.key(0, place), consistent=True))
+            key = self.key(0, place)
+            row = await self.again(partial(store.get, table.source_id, key, consistent=True))
             lists[f"item-{place}"] = numbers_in(row)
         return lists
 

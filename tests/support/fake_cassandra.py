@@ -22,8 +22,8 @@ Row = tuple[Any, ...]
 class Slot(msgspec.Struct):
     """A partition of `slots`."""
 
-    head: list[Any] = msgspec.field(default_factory=lambda: [None, None, None, None, None])
-    """version, batch, counts, locks, is_closed."""
+    head: list[Any] = msgspec.field(default_factory=lambda: [None] * 6)
+    """version, batch, counts, locked, unlocked, is_closed."""
     rows: dict[tuple[int, bytes], bytes] = {}
 
 
@@ -53,12 +53,15 @@ class FakeCluster:
         if text == cql.HEAD:
             slot = self.slots.get((values[0], values[1]))
             return [] if slot is None else [(*values, *slot.head)]
-        if text in (cql.ROW, cql.ROWS, cql.SLICE, cql.SLICE_BACK):
+        if text in (cql.ROW, cql.ROW_AND_LOCK, cql.ROWS, cql.SLICE, cql.SLICE_BACK):
             slot = self.slots.get((values[0], values[1]), Slot())
             state = tuple(slot.head[3:])
             if text == cql.ROW:
                 row = slot.rows.get((values[2], values[3]))
-                return [] if row is None else [(row, *state)]
+                return [] if row is None else [(row,)]
+            if text == cql.ROW_AND_LOCK:
+                both = [(kind, slot.rows.get((kind, values[2]))) for kind in (-4, 0)]
+                return [(kind, row, slot.head[5]) for kind, row in both if row is not None]
             if text == cql.ROWS:
                 found = [(key, slot.rows.get((values[2], key))) for key in sorted(set(values[3]))]
                 return [one for one in found if one[1] is not None]
@@ -102,7 +105,9 @@ class FakeCluster:
 
     def _put_entry(self, source: bytes, slot: int, key: bytes, value: bytes | None, at: int) -> None:
         held = self.entries.setdefault((source, slot), {})
-        if at > self.dropped.get((source, slot), -1) and at >= held.get(key, (-1, None))[0]:
+        former_at, former = held.get(key, (-1, b""))
+        is_later = at > former_at or (at == former_at and former is not None and (value is None or value > former))
+        if at > self.dropped.get((source, slot), -1) and is_later:
             held[key] = at, value
 
     # --- conditional writes -----------------------------------------------------------------------
@@ -158,8 +163,10 @@ class FakeCluster:
             slot.rows[kind, key] = value
         elif text == cql.DELETE:
             slot.rows.pop((values[2], values[3]), None)
-        elif text == cql.DELETE_UP_TO:
-            slot.rows = {place: row for place, row in slot.rows.items() if place[0] != values[2] or place[1] > values[3]}
+        elif text == cql.DELETE_RANGE:
+            _, _, kind, lower, upper = values
+            for place in [one for one in slot.rows if one[0] == kind and lower <= one[1] < upper]:
+                del slot.rows[place]
         else:
             assert text == cql.DELETE_KIND
             slot.rows = {place: row for place, row in slot.rows.items() if not values[2] <= place[0] <= values[3]}
@@ -180,7 +187,7 @@ class Chances:
     async def wait(self) -> None:
         """Let others run a few times, during some milliseconds."""
         for _ in range(self._numbers.randrange(4)):
-            self.clock.advance_all(0.0005)
+            getattr(self.clock, "advance_all", lambda _: None)(0.0005)
             await asyncio.sleep(0)
 
     def loses(self) -> str | None:

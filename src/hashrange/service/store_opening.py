@@ -31,9 +31,7 @@ async def _open_cluster_store(settings: Settings, clock: Clock) -> WholeStore:
 
     address = address_of(settings)
     try:
-        from hashrange.store.cassandra.opening import (  # type: ignore[import-not-found]  # noqa: PLC0415 - as above
-            open_cassandra_store,
-        )
+        from hashrange.store.cassandra.opening import open_cassandra_store  # noqa: PLC0415 - as above
     except ModuleNotFoundError as error:
         if error.name != "acsylla":
             raise

@@ -63,7 +63,9 @@ SLOT_WRITES = (ADVANCE, BEGIN, PUT, PUT_FOR_A_WHILE, DELETE, DELETE_RANGE, DELET
 
 ENTRY = "SELECT v FROM index_entries WHERE source = ? AND slot = ? AND ck = ?"
 ENTRIES = "SELECT ck, v FROM index_entries WHERE source = ? AND slot = ? AND ck >= ? AND ck < ? ORDER BY ck ASC LIMIT ?"
-ENTRIES_BACK = "SELECT ck, v FROM index_entries WHERE source = ? AND slot = ? AND ck >= ? AND ck < ? ORDER BY ck DESC LIMIT ?"
+ENTRIES_BACK = (
+    "SELECT ck, v FROM index_entries WHERE source = ? AND slot = ? AND ck >= ? AND ck < ? ORDER BY ck DESC LIMIT ?"
+)
 PUT_ENTRY = "INSERT INTO index_entries (source, slot, ck, v) VALUES (?, ?, ?, ?) USING TIMESTAMP ?"
 DELETE_ENTRY = "DELETE FROM index_entries USING TIMESTAMP ? WHERE source = ? AND slot = ? AND ck = ?"
 DROP_ENTRIES = "DELETE FROM index_entries USING TIMESTAMP ? WHERE source = ? AND slot = ?"

@@ -115,7 +115,7 @@ class IndexEntries:
             found = await self._session.read(cql.SLICE, *values, level=QUORUM)
             if not found:
                 return
-            versions = {}
+            versions: dict[int, None] = {}
             for key, stored, *_ in found:
                 change = decode_change(stored)
                 version, number = int.from_bytes(key[:8], "big"), int.from_bytes(key[8:], "big")

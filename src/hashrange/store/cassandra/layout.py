@@ -19,8 +19,8 @@ from typing import NamedTuple
 import msgspec
 
 from hashrange.items.types import Key, Row
-from hashrange.tables.source_id import HASH_BYTES, SOURCE_BYTES, TABLE_ID_BYTES
 from hashrange.tables.partitions import HASH_SPACE
+from hashrange.tables.source_id import HASH_BYTES, SOURCE_BYTES, TABLE_ID_BYTES
 
 VERSION = 1
 """Version of the keyspace's layout."""

@@ -1,8 +1,6 @@
 """How is the store of a cluster opened? The keyspace is made where it is missing, and its layout looked at."""
 
-import asyncio
 import logging
-import secrets
 
 import acsylla
 from acsylla.errors import CassException

@@ -121,7 +121,9 @@ class SlotView:
     def _count(self, index_id: int, old: bytes | None, new: bytes | None) -> None:
         count, size_bytes = self._counts.get(index_id, (0, 0))
         count += (new is not None) - (old is not None)
-        size_bytes += (0 if new is None else row_size_bytes(Row(new))) - (0 if old is None else row_size_bytes(Row(old)))
+        size_bytes += (0 if new is None else row_size_bytes(Row(new))) - (
+            0 if old is None else row_size_bytes(Row(old))
+        )
         self._counts[index_id] = count, size_bytes
 
     def _resize(self, change: Change) -> None:

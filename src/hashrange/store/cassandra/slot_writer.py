@@ -19,17 +19,16 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from hashrange.errors import (
-    ApiError,
     HashrangeError,
     OutcomeUnknown,
     ResourceNotFoundException,
     StorageError,
     without_frames,
 )
+from hashrange.items.types import Key, Row
 from hashrange.messages.cluster import OUTCOME_UNKNOWN
 from hashrange.messages.tables import RESOURCE_NOT_FOUND
 from hashrange.store.cassandra import cql
-from hashrange.items.types import Key, Row
 from hashrange.store.cassandra.layout import (
     BATCHES,
     ITEMS,
@@ -55,8 +54,9 @@ KEYS_TOGETHER = 100
 class Work(Protocol):
     """Something to be done in one slot."""
 
-    places: Collection[Place]
-    """Kinds and keys of the rows that it reads; their locks are read too, of items."""
+    @property
+    def places(self) -> Collection[Place]:
+        """Kinds and keys of the rows that it reads; their locks are read too, of items."""
 
     def run(self, view: SlotView) -> Any:
         """Read and write rows; returns the result. Raises HashrangeError before it has written anything. Is called
@@ -188,13 +188,13 @@ class SlotWriter:
         del together[len(results) :]
         if view.followed:
             self._follow(self, view.version, view.followed)
-        for waiting, result, refusal in results:
+        for waiting, result, error in results:
             if waiting.done.done():
                 continue
-            if refusal is None:
+            if error is None:
                 waiting.done.set_result(result)
             else:
-                waiting.done.set_exception(refusal)
+                waiting.done.set_exception(error)
 
     async def _rows(self, together: Sequence[_Waiting], head: Head) -> Mapping[Place, bytes]:
         """The rows that the works need."""
@@ -266,4 +266,4 @@ class SlotWriter:
 def _fail(together: Sequence[_Waiting], error: Exception) -> None:
     for waiting in together:
         if not waiting.done.done():
-            waiting.done.set_exception(error if isinstance(error, ApiError) else error)
+            waiting.done.set_exception(error)

@@ -5,7 +5,6 @@ session.
 import asyncio
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from hashrange.clock import Clock
 from hashrange.errors import StorageError, UnsupportedOperationException
@@ -47,6 +46,7 @@ class CassandraStore:
     """Rows by key in a cluster that other servers share. Made by `opening.open_cassandra_store`."""
 
     is_kept = True
+    is_clustered = True
 
     def __init__(self, session: Session, clock: Clock, collection_limit_bytes: int) -> None:
         self.place = session.place
@@ -63,7 +63,7 @@ class CassandraStore:
         self._reading = Reading(session, self.transactions)
         self.streams = NoStreams()
         self.documents = MemoryDocuments()
-        self.maintenance = CassandraMaintenance(self.catalog, self.entries, self.transactions)
+        self.maintenance = CassandraMaintenance(self.catalog, self.entries, self.transactions, clock.monotonic)
         self._counted: dict[int, tuple[float, Mapping[int, Statistics]]] = {}
         """Table id → when its statistics were read, and index id → statistics."""
 

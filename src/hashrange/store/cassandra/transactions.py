@@ -14,9 +14,9 @@ An idempotency token is such a row, too, under its name, which stays until it ex
 
 import asyncio
 import secrets
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import IntEnum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import msgspec
 
@@ -52,10 +52,12 @@ KEPT_SECONDS = 600.0
 SWEPT_TOGETHER = 100
 Slot = tuple[int, int]
 """Table id and number of a slot."""
-StoredPlaces = list[tuple[int, int, list[bytes]]]
+StoredPlaces = list[tuple[int, int, list[Key]]]
 """Table id, slot and keys of what a transaction locks."""
 _encode_places = msgspec.msgpack.Encoder().encode
-_decode_places = msgspec.msgpack.Decoder(StoredPlaces).decode
+_decode_places = cast(
+    Callable[[bytes], StoredPlaces], msgspec.msgpack.Decoder(list[tuple[int, int, list[bytes]]]).decode
+)
 
 
 class State(IntEnum):
@@ -372,9 +374,7 @@ class Transactions:
         await asyncio.gather(*self._behind, return_exceptions=True)
 
 
-def _in_order(
-    by_slot: Mapping[Slot, Sequence[int]], made: Sequence[Any], count: int
-) -> Sequence[Change]:
+def _in_order(by_slot: Mapping[Slot, Sequence[int]], made: Sequence[Any], count: int) -> Sequence[Change]:
     """The changes of all slots in the order of the steps. Raises the refusals of all slots as one, other errors, and
     ValidationException if all items together are too large.
     """
@@ -399,6 +399,9 @@ def _in_order(
     done = [one for one in changes if one is not None]
     weighed = [one.old if one.new is None else one.new for one in done]
     size_bytes = sum(row_size_bytes(row) for row in weighed if row is not None)
-    if size_bytes > TRANSACTION_SIZE_MAX_BYTES or sum(len(one.new or b"") for one in done) > TRANSACTION_COMMIT_MAX_BYTES:
+    if (
+        size_bytes > TRANSACTION_SIZE_MAX_BYTES
+        or sum(len(one.new or b"") for one in done) > TRANSACTION_COMMIT_MAX_BYTES
+    ):
         raise ValidationException(TRANSACTION_TOO_LARGE)
     return done
