@@ -1,8 +1,7 @@
 """Which CQL is sent to Cassandra? All of it is in this file.
 
 Rows of `slots` are written by conditional batches only (`SLOT_WRITES`), each of which advances the slot's version; so
-are rows of `catalog` and `transactions`. Plain writes go to `index_entries`, whose timestamps are commit numbers, and to
-`servers`.
+are rows of `catalog` and `transactions`. Plain writes go to `index_entries` only: their timestamps are commit numbers.
 """
 
 TABLES = (
@@ -20,18 +19,17 @@ TABLES = (
     # Transactions over several slots, and idempotency tokens.
     """CREATE TABLE IF NOT EXISTS transactions (id blob PRIMARY KEY, attempt blob, state int, digest blob,
          report blob, places blob, until_ms bigint, expires_ms bigint)""",
-    # The servers that are there, each for some seconds.
-    "CREATE TABLE IF NOT EXISTS servers (part int, id text, url text, PRIMARY KEY (part, id))",
     # The version of all this.
     "CREATE TABLE IF NOT EXISTS layout (part int PRIMARY KEY, version int)",
 )
 
 KEYSPACE = """CREATE KEYSPACE IF NOT EXISTS {keyspace}
   WITH replication = {{'class': 'NetworkTopologyStrategy', '{datacenter}': {replicas}}}"""
-DESCRIBE_KEYSPACE = "SELECT replication FROM system_schema.keyspaces WHERE keyspace_name = ?"
-DESCRIBE_NODE = "SELECT data_center, release_version FROM system.local"
-OTHER_NODES = "SELECT data_center, release_version FROM system.peers_v2"
-NODE_SETTINGS = "SELECT name, value FROM system_views.settings"
+FIND_KEYSPACE = "SELECT replication FROM system_schema.keyspaces WHERE keyspace_name = ?"
+DESCRIBE_NODE = "SELECT data_center FROM system.local"
+OTHER_NODES = "SELECT data_center FROM system.peers_v2"
+NODE_SETTINGS = """SELECT name, value FROM system_views.settings
+  WHERE name IN ('paxos_variant', 'commitlog_sync')"""
 
 # --- slots: reading ---------------------------------------------------------------------------------
 
@@ -61,7 +59,6 @@ SLOT_WRITES = (ADVANCE, BEGIN, PUT, PUT_FOR_A_WHILE, DELETE, DELETE_RANGE, DELET
 
 # --- entries ----------------------------------------------------------------------------------------
 
-ENTRY = "SELECT v FROM index_entries WHERE source = ? AND slot = ? AND ck = ?"
 ENTRIES = "SELECT ck, v FROM index_entries WHERE source = ? AND slot = ? AND ck >= ? AND ck < ? ORDER BY ck ASC LIMIT ?"
 ENTRIES_BACK = (
     "SELECT ck, v FROM index_entries WHERE source = ? AND slot = ? AND ck >= ? AND ck < ? ORDER BY ck DESC LIMIT ?"
@@ -89,17 +86,16 @@ BEGIN_TRANSACTION = """INSERT INTO transactions (id, attempt, state, digest, pla
 DECIDE = "UPDATE transactions SET state = ?, report = ? WHERE id = ? IF attempt = ? AND state = ?"
 FORGET_TRANSACTION = "DELETE FROM transactions WHERE id = ? IF attempt = ? AND state = ?"
 
-# --- servers and the layout -------------------------------------------------------------------------
+# --- the layout -------------------------------------------------------------------------------------
 
-SERVERS = "SELECT id, url FROM servers WHERE part = 0"
-PUT_SERVER = "INSERT INTO servers (part, id, url) VALUES (0, ?, ?) USING TTL 10"
-DELETE_SERVER = "DELETE FROM servers WHERE part = 0 AND id = ?"
 LAYOUT = "SELECT version FROM layout WHERE part = 0"
 PUT_LAYOUT = "INSERT INTO layout (part, version) VALUES (0, ?) IF NOT EXISTS"
 
+SETUP = (FIND_KEYSPACE, DESCRIBE_NODE, OTHER_NODES, NODE_SETTINGS)
+"""What is asked once, before the keyspace is there."""
 STATEMENTS = tuple(
     text
-    for name, text in sorted(globals().items())
-    if isinstance(text, str) and text.startswith(("SELECT", "INSERT", "UPDATE", "DELETE")) and name[0] != "_"
+    for text in list(globals().values())
+    if isinstance(text, str) and text.startswith(("SELECT", "INSERT", "UPDATE", "DELETE")) and text not in SETUP
 )
 """All statements that are prepared."""
