@@ -12,8 +12,10 @@ and Region if they are set.
 import os
 from collections.abc import Iterator
 from inspect import signature
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
+from zlib import crc32
 
 import boto3
 import pytest
@@ -26,21 +28,43 @@ from tests.conformance.item_tables import DataTable, make_table
 from tests.conformance.propagation import PROPAGATE
 from tests.support import signing
 from tests.support.in_process import in_process
+from tests.support.cluster_servers import ClusterServers, InTurn
 from tests.support.raw_client import RawClient
 from tests.support.servers import ThreadServer
 from tests.support.stores import STORES
 
 # Read before the suite hides the developer's own variables from its tests.
 REGION = os.environ.get("AWS_REGION", signing.REGION)
+PORTS: dict[int, list[int]] = {}
+"""Port of a server → the ports of all servers that share its content."""
 ACCESS_KEY = os.environ.get("AWS_ACCESS_KEY_ID", signing.ACCESS_KEY)
 SECRET_KEY = os.environ.get("AWS_SECRET_ACCESS_KEY", signing.SECRET_KEY)
 
 
 IN_PROCESS = "in process"
+CLUSTER = "cluster"
+CLUSTER_SHARE = 5
+"""Of so many tests, one runs over a cluster in `make test`; `--whole-cluster` runs all."""
+NOT_ON_CLUSTERS = frozenset(Path(__file__).with_name("not_on_clusters.txt").read_text().splitlines())
+"""Tests of what servers of a cluster refuse."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--endpoint", help="URL of a running server to test instead of our own")
+    parser.addoption("--whole-cluster", action="store_true", help="run all tests over a cluster, not a share of them")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what a cluster refuses, and all but a share of the rest."""
+    is_whole = config.getoption("--whole-cluster", default=False)
+
+    def is_wanted(item: pytest.Item) -> bool:
+        if "conformance" not in item.nodeid or f"[{CLUSTER}" not in item.nodeid:
+            return True
+        name = item.nodeid.rpartition("/")[2].replace(f"[{CLUSTER}-", "[").replace(f"[{CLUSTER}]", "")
+        return name not in NOT_ON_CLUSTERS and (is_whole or crc32(name.encode()) % CLUSTER_SHARE == 0)
+
+    items[:] = [item for item in items if is_wanted(item)]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -50,6 +74,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         places = list(STORES) if given is None else [given]
         if given is None and not needs_sockets(metafunc):
             places.append(IN_PROCESS)
+        if given is None:
+            places.append(CLUSTER)
         metafunc.parametrize("endpoint", places, indirect=True, scope="session")
 
 
@@ -69,10 +95,19 @@ def endpoint(request: pytest.FixtureRequest) -> Iterator[str]:
     if request.param == IN_PROCESS:
         yield IN_PROCESS
         return
-    if request.param not in STORES:
+    if request.param not in (*STORES, CLUSTER):
         yield str(request.param)
         return
     settings = Settings(port=0, data_dir=None, vector_index_delay_seconds=0.0)
+    if request.param == CLUSTER:
+        servers = ClusterServers(settings)
+        first = servers.servers[0]
+        for port in servers.ports:
+            PROPAGATE[port] = servers.propagate
+            PORTS[port] = servers.ports
+        yield first.endpoint
+        servers.stop()
+        return
     server = ThreadServer(STORES[request.param], ALL_OPERATIONS, settings=settings)
     PROPAGATE[server.port] = server.propagate
     yield server.endpoint
@@ -106,7 +141,8 @@ def raw(endpoint: str) -> RawClient:
     parts = urlsplit(endpoint)
     assert parts.hostname is not None
     assert parts.port is not None
-    return RawClient(parts.hostname, parts.port, REGION, ACCESS_KEY, SECRET_KEY)
+    ports = PORTS.get(parts.port, [parts.port])
+    return InTurn(parts.hostname, ports, REGION, ACCESS_KEY, SECRET_KEY)
 
 
 @pytest.fixture(scope="session")

@@ -196,8 +196,7 @@ async def run_world(world: World, clients: int, steps: int) -> list[str]:
     faults = world.faults(final)
     await world.again(world.stores[0].transactions.sweep)
     for store in world.stores:
-        while store.entries.is_busy:
-            await asyncio.sleep(0)
+        await store.entries.settled()
         await world.again(store.entries.sweep)
     table = world.tables[0]
     span = EVERYTHING

@@ -70,10 +70,10 @@ class IndexEntries:
         await self._session.pause(CLEARED_SECONDS)
         await self._clear(writer)
 
-    @property
-    def is_busy(self) -> bool:
-        """True while entries are being written."""
-        return self._under_way > 0
+    async def settled(self) -> None:
+        """Return once the entries of all batches so far are written."""
+        while self._under_way:
+            await self._session.pause(0.001)
 
     async def _clear(self, writer: SlotWriter) -> None:
         """Clear the outbox of a slot of all that is written by now; what fails is found by a sweep."""

@@ -175,7 +175,7 @@ class CassandraStore:
 
     async def close(self) -> None:
         """End what is under way, and all connections."""
-        await self.transactions.stop()
+        await self.transactions.settled()
         await self.entries.stop()
         await self._slots.stop()
         await self._session.close()

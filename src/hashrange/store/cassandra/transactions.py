@@ -369,8 +369,8 @@ class Transactions:
                     places = _decode_places(record.places)
                     await self._finish(transaction, attempt, places, is_kept=is_kept, state=record.state)
 
-    async def stop(self) -> None:
-        """Wait until what is being finished is finished."""
+    async def settled(self) -> None:
+        """Return once what is being finished behind replies is finished."""
         await asyncio.gather(*self._behind, return_exceptions=True)
 
 
