@@ -2,7 +2,7 @@
 options are refused at the start, requests before anything is changed.
 
 What only describes or lists is served, and answers as for a table that never had any of it.
-`tests/unit/service/test_cluster_refusals.py` names everything that is served, so that whatever is new must be put on
+`tests/unit/server/test_cluster_refusals.py` names everything that is served, so that whatever is new must be put on
 one side.
 """
 

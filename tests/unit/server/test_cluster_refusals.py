@@ -468,6 +468,13 @@ def test_endpoints_that_tell_are_served(server: ThreadServer, name: str) -> None
     assert json.loads(reply.body)
 
 
+def test_metrics_are_served(server: ThreadServer) -> None:
+    reply = RawClient("127.0.0.1", server.port).send("GET", "/metrics", {}, b"")
+    assert reply.status == 200, reply
+    assert b"hashrange_" in reply.body
+    assert client_of("cloudwatch", server).list_metrics(Namespace="AWS/DynamoDB")["ResponseMetadata"]
+
+
 def test_items_and_tables_are_served(server: ThreadServer) -> None:
     client = client_of("dynamodb", server)
     client.create_table(**created() | {"TableName": "other"})
