@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
+from hashrange.store.embedded import recovery_windows
 from hashrange.store.embedded.delayed_entries import DelayedEntries, kept_bytes, waiting_partitions
 from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.engine import Engine, WriteBatch
 from hashrange.store.embedded.former_formats import FormerWrite, former_delays
 from hashrange.store.embedded.participant import Participant, Terms
-from hashrange.store.embedded.recovery_windows import MARK_BYTES, RecoveryWindows
+from hashrange.store.embedded.recovery_windows import RecoveryWindows
 from hashrange.store.embedded.stream_states import (
     RecoveryWindow,
     StoredStreams,
@@ -162,7 +163,9 @@ class ChangeLog(Participant):
         batch[prefix + sequence.to_bytes(SEQUENCE_BYTES, "big")] = record
         afterwards.append(partial(streams.record_written, sequence, prefix, log, size_bytes))
         window = log.window
-        if window is not None and (window.unmarked_bytes + size_bytes >= MARK_BYTES or sequence > window.mark_until):
+        if window is not None and (
+            window.unmarked_bytes + size_bytes >= recovery_windows.MARK_BYTES or sequence > window.mark_until
+        ):
             self.windows.mark(batch, afterwards, window, sequence, size_bytes)
 
     def table_changes(
