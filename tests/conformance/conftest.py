@@ -27,8 +27,8 @@ from hashrange.testing.botocore_transport import Transport
 from tests.conformance.item_tables import DataTable, make_table
 from tests.conformance.propagation import PROPAGATE
 from tests.support import signing
-from tests.support.in_process import in_process
 from tests.support.cluster_servers import ClusterServers, InTurn
+from tests.support.in_process import in_process
 from tests.support.raw_client import RawClient
 from tests.support.servers import ThreadServer
 from tests.support.stores import STORES

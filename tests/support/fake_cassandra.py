@@ -1,7 +1,7 @@
 """A stand-in for a cluster of Apache Cassandra: what each statement of `cql.py` does, in memory and in one step.
 
-It is linearisable, so it finds what is wrong in the store, not what is wrong in the use of Cassandra: for that there are
-the tests over real nodes. `Chances` decides by a seed who waits for how long, and which replies are lost.
+It is linearisable, so it finds what is wrong in the store, not what is wrong in the use of Cassandra: for that there
+are the tests over real nodes. `Chances` decides by a seed who waits for how long, and which replies are lost.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ import msgspec
 
 from hashrange.errors import StorageBusy
 from hashrange.store.cassandra import cql
-from hashrange.store.cassandra.session import Lost, Statement
+from hashrange.store.cassandra.session import CqlStatement, OutcomeLost
 from tests.support.clocks import VirtualClock
 
 Row = tuple[Any, ...]
@@ -33,7 +33,7 @@ class FakeCluster:
     def __init__(self) -> None:
         self.slots: dict[tuple[int, int], Slot] = {}
         self.entries: dict[tuple[bytes, int], dict[bytes, tuple[int, bytes | None]]] = {}
-        """Source and slot → key → timestamp and value."""
+        """TableIndex and slot → key → timestamp and value."""
         self.dropped: dict[tuple[bytes, int], int] = {}
         self.catalog: dict[int, bytes] = {}
         self.catalog_head: list[Any] = [None, None, None]
@@ -50,31 +50,31 @@ class FakeCluster:
 
     def read(self, text: str, values: Sequence[Any]) -> list[Row]:  # noqa: C901 - one branch for each statement
         """The rows that a statement returns; plain writes return none."""
-        if text == cql.HEAD:
+        if text == cql.READ_HEAD:
             slot = self.slots.get((values[0], values[1]))
             return [] if slot is None else [(*values, *slot.head)]
-        if text in (cql.ROW, cql.ROW_AND_LOCK, cql.ROWS, cql.SLICE, cql.SLICE_BACK):
+        if text in (cql.READ_ROW, cql.READ_ROW_AND_LOCK, cql.READ_ROWS, cql.READ_SLICE, cql.READ_SLICE_BACK):
             slot = self.slots.get((values[0], values[1]), Slot())
             state = tuple(slot.head[3:])
-            if text == cql.ROW:
+            if text == cql.READ_ROW:
                 row = slot.rows.get((values[2], values[3]))
                 return [] if row is None else [(row,)]
-            if text == cql.ROW_AND_LOCK:
+            if text == cql.READ_ROW_AND_LOCK:
                 both = [(kind, slot.rows.get((kind, values[2]))) for kind in (-4, 0)]
                 return [(kind, row, slot.head[5]) for kind, row in both if row is not None]
-            if text == cql.ROWS:
+            if text == cql.READ_ROWS:
                 found = [(key, slot.rows.get((values[2], key))) for key in sorted(set(values[3]))]
                 return [one for one in found if one[1] is not None]
             _, _, kind, lower, upper, limit = values
             keys = sorted(key for of, key in slot.rows if of == kind and lower <= key < upper)
-            if text == cql.SLICE_BACK:
+            if text == cql.READ_SLICE_BACK:
                 keys.reverse()
             return [(key, slot.rows[kind, key], *state) for key in keys[:limit]]
-        if text in (cql.ENTRIES, cql.ENTRIES_BACK):
+        if text in (cql.READ_ENTRIES, cql.READ_ENTRIES_BACK):
             source, slot_number, lower, upper, limit = values
             held = self.entries.get((source, slot_number), {})
             keys = sorted(key for key, (_, value) in held.items() if value is not None and lower <= key < upper)
-            if text == cql.ENTRIES_BACK:
+            if text == cql.READ_ENTRIES_BACK:
                 keys.reverse()
             return [(key, held[key][1]) for key in keys[:limit]]
         if text == cql.PUT_ENTRY:
@@ -90,14 +90,14 @@ class FakeCluster:
             self.dropped[source, slot_number] = at
             self.entries.pop((source, slot_number), None)
             return []
-        if text == cql.CATALOG_HEAD:
+        if text == cql.READ_CATALOG_HEAD:
             return [] if self.catalog_head[0] is None else [(0, *self.catalog_head)]
-        if text == cql.CATALOG_TABLES:
+        if text == cql.READ_CATALOG:
             return sorted(self.catalog.items())
-        if text == cql.TRANSACTION:
+        if text == cql.READ_TRANSACTION:
             record = self.transactions.get(values[0])
             return [] if record is None else [tuple(record)]
-        if text == cql.TRANSACTIONS:
+        if text == cql.READ_TRANSACTIONS:
             ids = sorted(self.transactions)
             after, limit = values
             return [(place, one, *self.transactions[one]) for place, one in enumerate(ids) if place > after][:limit]
@@ -112,13 +112,13 @@ class FakeCluster:
 
     # --- conditional writes -----------------------------------------------------------------------
 
-    def decide(self, statements: Sequence[Statement]) -> bool:  # noqa: C901 - as above
+    def decide(self, statements: Sequence[CqlStatement]) -> bool:  # noqa: C901 - as above
         """Carry out a conditional write; False if its condition is false."""
         text, values = statements[0]
-        if text in (cql.ADVANCE, cql.BEGIN):
-            *head, table_id, slot_number = values if text == cql.BEGIN else values[:-1]
+        if text in (cql.ADVANCE_SLOT, cql.BEGIN_SLOT):
+            *head, table_id, slot_number = values if text == cql.BEGIN_SLOT else values[:-1]
             slot = self.slot(table_id, slot_number)
-            if slot.head[0] != (None if text == cql.BEGIN else values[-1]):
+            if slot.head[0] != (None if text == cql.BEGIN_SLOT else values[-1]):
                 return False
             slot.head = head
             for one, of in statements[1:]:
@@ -158,10 +158,10 @@ class FakeCluster:
         return True
 
     def _write(self, slot: Slot, text: str, values: Sequence[Any]) -> None:
-        if text in (cql.PUT, cql.PUT_FOR_A_WHILE):
+        if text in (cql.PUT_ROW, cql.PUT_ROW_FOR_A_WHILE):
             _, _, kind, key, value = values
             slot.rows[kind, key] = value
-        elif text == cql.DELETE:
+        elif text == cql.DELETE_ROW:
             slot.rows.pop((values[2], values[3]), None)
         elif text == cql.DELETE_RANGE:
             _, _, kind, lower, upper = values
@@ -219,7 +219,7 @@ class FakeSession:
         self.cluster = cluster
         self.place = place
         self._chances = chances
-        self.before: Callable[[Sequence[Statement]], None] = lambda _statements: None
+        self.before: Callable[[Sequence[CqlStatement]], None] = lambda _statements: None
         """Called before each conditional write; may raise."""
         self._late: set[asyncio.Task[None]] = set()
 
@@ -237,7 +237,7 @@ class FakeSession:
         """See `Session.write`."""
         await self.read(text, *values)
 
-    async def decide(self, *statements: Statement) -> bool:
+    async def decide(self, *statements: CqlStatement) -> bool:
         """See `Session.decide`."""
         self.cluster.sent += [text for text, _ in statements]
         await self._chances.wait()
@@ -247,11 +247,11 @@ class FakeSession:
             self._late.add(task := asyncio.ensure_future(self._decide_late(statements)))
             task.add_done_callback(self._late.discard)
         if lost in ("lost", "late"):
-            raise Lost
+            raise OutcomeLost
         is_done = self.cluster.decide(statements)
         await self._chances.wait()
         if lost == "behind":
-            raise Lost
+            raise OutcomeLost
         return is_done
 
     async def pause(self, seconds: float) -> None:
@@ -263,7 +263,7 @@ class FakeSession:
         while self._chances.clock.monotonic() < until_seconds:
             await self._chances.wait()
 
-    async def _decide_late(self, statements: Sequence[Statement]) -> None:
+    async def _decide_late(self, statements: Sequence[CqlStatement]) -> None:
         for _ in range(8):
             await self._chances.wait()
         self.cluster.decide(statements)

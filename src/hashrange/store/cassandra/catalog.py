@@ -1,5 +1,5 @@
-"""Which tables are there, if several servers make and delete them? One partition of Cassandra holds all descriptions; each
-change is a conditional batch that advances its revision.
+"""Which tables are there, if several servers make and delete them? One partition of Cassandra holds all descriptions;
+each change is a conditional batch that advances its revision.
 
 Every server has a view in memory, which a job refreshes each second, and `look_up` at once. A table that is deleted is
 first marked as such; then its slots are closed, so that no server serves it any more, whatever its view says; then its
@@ -16,9 +16,9 @@ import msgspec
 from hashrange.errors import OutcomeUnknown, ResourceNotFoundException, StorageError
 from hashrange.messages.cluster import OUTCOME_UNKNOWN
 from hashrange.store.cassandra import cql
-from hashrange.store.cassandra.index_entries import IndexEntries
+from hashrange.store.cassandra.global_indexes import GlobalIndexes
 from hashrange.store.cassandra.layout import SLOTS
-from hashrange.store.cassandra.session import GIVE_UP_SECONDS, QUORUM, SERIAL, Lost, Session, Statement
+from hashrange.store.cassandra.session import GIVE_UP_SECONDS, QUORUM, SERIAL, CqlStatement, OutcomeLost, Session
 from hashrange.store.cassandra.slots import Slots
 from hashrange.store.cassandra.works import Close
 from hashrange.store.embedded.layout import decode_table, encode_table
@@ -27,9 +27,8 @@ from hashrange.tables.open_table import OpenTable
 from hashrange.tables.partitions import first_partitions
 from hashrange.tables.schema import Table
 
-Place = tuple[str, str]
+AccountRegion = tuple[str, str]
 """Account and Region."""
-_FOREVER = 0xFFFF_FFFF
 
 
 class CassandraCatalog:
@@ -44,14 +43,14 @@ class CassandraCatalog:
         self._slots = slots
         self._service_time = service_time
         self._monotonic = monotonic
-        self.entries: IndexEntries | None = None
+        self.entries: GlobalIndexes | None = None
         """Deletes the entries of deleted tables."""
         self._revision: int | None = None
         self._next_id = 1
         self._stored: dict[int, bytes] = {}
         """Table id → description as stored."""
         self._by_id: dict[int, OpenTable] = {}
-        self._by_place: dict[Place, dict[str, OpenTable]] = {}
+        self._by_place: dict[AccountRegion, dict[str, OpenTable]] = {}
         self._followers: list[TableChanged] = []
         self._order = asyncio.Lock()
 
@@ -99,7 +98,7 @@ class CassandraCatalog:
             await self._refresh()
 
     async def _refresh(self) -> None:
-        head = await self._session.read(cql.CATALOG_HEAD, level=SERIAL)
+        head = await self._session.read(cql.READ_CATALOG_HEAD, level=SERIAL)
         if not head:
             return
         _, revision, next_id, _ = head[0]
@@ -107,7 +106,7 @@ class CassandraCatalog:
             return
         stored = {
             table_id: bytes(description)
-            for table_id, description in await self._session.read(cql.CATALOG_TABLES, level=QUORUM)
+            for table_id, description in await self._session.read(cql.READ_CATALOG, level=QUORUM)
         }
         self._revision, self._next_id = revision, next_id
         self._show(stored)
@@ -144,7 +143,7 @@ class CassandraCatalog:
     async def create(self, make: Callable[[int], Table]) -> OpenTable | None:
         """Store the table `make(table_id)`; None (nothing done) if its name is taken. Raises StorageError."""
 
-        def planned() -> tuple[Table, Sequence[Statement]] | None:
+        def planned() -> tuple[Table, Sequence[CqlStatement]] | None:
             table = make(self._next_id)
             if self.find(table.account, table.region, table.name) is not None:
                 return None
@@ -156,7 +155,7 @@ class CassandraCatalog:
     async def replace(self, old: Table, new: Table) -> bool:
         """Replace a description; False (nothing done) if the stored one differs from `old`. Raises StorageError."""
 
-        def planned() -> tuple[Table, Sequence[Statement]] | None:
+        def planned() -> tuple[Table, Sequence[CqlStatement]] | None:
             return (new, [(cql.PUT_TABLE, (new.table_id, encode_table(new)))]) if self._is_stored(old) else None
 
         return await self._change(planned) is not None
@@ -176,7 +175,7 @@ class CassandraCatalog:
             with suppress(ResourceNotFoundException):  # it is closed already
                 await one
 
-        def planned() -> tuple[Table, Sequence[Statement]] | None:
+        def planned() -> tuple[Table, Sequence[CqlStatement]] | None:
             return (marked, [(cql.DELETE_TABLE, (table.table_id,))]) if self._is_stored(marked) else None
 
         if await self._change(planned) is None:
@@ -190,7 +189,7 @@ class CassandraCatalog:
         return stored is not None and stored.schema == table
 
     async def _change(
-        self, plan: Callable[[], tuple[Table, Sequence[Statement]] | None], *, takes_id: bool = False
+        self, plan: Callable[[], tuple[Table, Sequence[CqlStatement]] | None], *, takes_id: bool = False
     ) -> Table | None:
         """Commit what `plan` makes of the view; None if it makes nothing of one that is up to date."""
         until_seconds = self._monotonic() + GIVE_UP_SECONDS
@@ -205,11 +204,11 @@ class CassandraCatalog:
                 await self._refresh()
         return None
 
-    async def _commit(self, statements: Sequence[Statement], *, takes_id: bool) -> bool:
-        """Advance the revision with these statements; False if somebody else has. Raises StorageError, OutcomeUnknown."""
+    async def _commit(self, statements: Sequence[CqlStatement], *, takes_id: bool) -> bool:
+        """Advance the revision with these statements; False if somebody else has. May raise StorageError."""
         former, batch = self._revision, secrets.token_bytes(16)
         revision, next_id = (former or 0) + 1, self._next_id + takes_id
-        head: Statement = (
+        head: CqlStatement = (
             (cql.BEGIN_CATALOG, (revision, next_id, batch))
             if former is None
             else (cql.ADVANCE_CATALOG, (revision, next_id, batch, former))
@@ -219,10 +218,10 @@ class CassandraCatalog:
         while True:
             try:
                 is_done = await self._session.decide(head, *statements)
-            except Lost:
+            except OutcomeLost:
                 was_lost, is_done = True, False
             if not is_done:
-                found = await self._session.read(cql.CATALOG_HEAD, level=SERIAL)
+                found = await self._session.read(cql.READ_CATALOG_HEAD, level=SERIAL)
                 now, now_batch = (found[0][1], found[0][3]) if found else (None, None)
                 if now == former:
                     if self._monotonic() >= until_seconds:

@@ -33,34 +33,36 @@ NODE_SETTINGS = """SELECT name, value FROM system_views.settings
 
 # --- slots: reading ---------------------------------------------------------------------------------
 
-HEAD = """SELECT DISTINCT table_id, slot, version, batch_id, counts, locked, unlocked, is_closed FROM slots
+READ_HEAD = """SELECT DISTINCT table_id, slot, version, batch_id, counts, locked, unlocked, is_closed FROM slots
   WHERE table_id = ? AND slot = ?"""
-ROW = "SELECT v FROM slots WHERE table_id = ? AND slot = ? AND kind = ? AND ck = ?"
-ROW_AND_LOCK = """SELECT kind, v, is_closed FROM slots
+READ_ROW = "SELECT v FROM slots WHERE table_id = ? AND slot = ? AND kind = ? AND ck = ?"
+READ_ROW_AND_LOCK = """SELECT kind, v, is_closed FROM slots
   WHERE table_id = ? AND slot = ? AND kind IN (0, -4) AND ck = ?"""
-ROWS = "SELECT ck, v FROM slots WHERE table_id = ? AND slot = ? AND kind = ? AND ck IN ?"
-SLICE = """SELECT ck, v, locked, unlocked, is_closed FROM slots
+READ_ROWS = "SELECT ck, v FROM slots WHERE table_id = ? AND slot = ? AND kind = ? AND ck IN ?"
+READ_SLICE = """SELECT ck, v, locked, unlocked, is_closed FROM slots
   WHERE table_id = ? AND slot = ? AND kind = ? AND ck >= ? AND ck < ? ORDER BY kind ASC, ck ASC LIMIT ?"""
-SLICE_BACK = """SELECT ck, v, locked, unlocked, is_closed FROM slots
+READ_SLICE_BACK = """SELECT ck, v, locked, unlocked, is_closed FROM slots
   WHERE table_id = ? AND slot = ? AND kind = ? AND ck >= ? AND ck < ? ORDER BY kind DESC, ck DESC LIMIT ?"""
 
 # --- slots: statements of conditional batches -------------------------------------------------------
 
-ADVANCE = """UPDATE slots SET version = ?, batch_id = ?, counts = ?, locked = ?, unlocked = ?, is_closed = ?
+ADVANCE_SLOT = """UPDATE slots SET version = ?, batch_id = ?, counts = ?, locked = ?, unlocked = ?, is_closed = ?
   WHERE table_id = ? AND slot = ? IF version = ?"""
-BEGIN = """UPDATE slots SET version = ?, batch_id = ?, counts = ?, locked = ?, unlocked = ?, is_closed = ?
+BEGIN_SLOT = """UPDATE slots SET version = ?, batch_id = ?, counts = ?, locked = ?, unlocked = ?, is_closed = ?
   WHERE table_id = ? AND slot = ? IF version = null"""
-PUT = "INSERT INTO slots (table_id, slot, kind, ck, v) VALUES (?, ?, ?, ?, ?)"
-PUT_FOR_A_WHILE = "INSERT INTO slots (table_id, slot, kind, ck, v) VALUES (?, ?, ?, ?, ?) USING TTL 86400"
-DELETE = "DELETE FROM slots WHERE table_id = ? AND slot = ? AND kind = ? AND ck = ?"
+PUT_ROW = "INSERT INTO slots (table_id, slot, kind, ck, v) VALUES (?, ?, ?, ?, ?)"
+PUT_ROW_FOR_A_WHILE = "INSERT INTO slots (table_id, slot, kind, ck, v) VALUES (?, ?, ?, ?, ?) USING TTL 86400"
+DELETE_ROW = "DELETE FROM slots WHERE table_id = ? AND slot = ? AND kind = ? AND ck = ?"
 DELETE_RANGE = "DELETE FROM slots WHERE table_id = ? AND slot = ? AND kind = ? AND ck >= ? AND ck < ?"
 DELETE_KIND = "DELETE FROM slots WHERE table_id = ? AND slot = ? AND kind >= ? AND kind <= ?"
-SLOT_WRITES = (ADVANCE, BEGIN, PUT, PUT_FOR_A_WHILE, DELETE, DELETE_RANGE, DELETE_KIND)
+SLOT_WRITES = (ADVANCE_SLOT, BEGIN_SLOT, PUT_ROW, PUT_ROW_FOR_A_WHILE, DELETE_ROW, DELETE_RANGE, DELETE_KIND)
 
 # --- entries ----------------------------------------------------------------------------------------
 
-ENTRIES = "SELECT ck, v FROM index_entries WHERE source = ? AND slot = ? AND ck >= ? AND ck < ? ORDER BY ck ASC LIMIT ?"
-ENTRIES_BACK = (
+READ_ENTRIES = (
+    "SELECT ck, v FROM index_entries WHERE source = ? AND slot = ? AND ck >= ? AND ck < ? ORDER BY ck ASC LIMIT ?"
+)
+READ_ENTRIES_BACK = (
     "SELECT ck, v FROM index_entries WHERE source = ? AND slot = ? AND ck >= ? AND ck < ? ORDER BY ck DESC LIMIT ?"
 )
 PUT_ENTRY = "INSERT INTO index_entries (source, slot, ck, v) VALUES (?, ?, ?, ?) USING TIMESTAMP ?"
@@ -69,8 +71,8 @@ DROP_ENTRIES = "DELETE FROM index_entries USING TIMESTAMP ? WHERE source = ? AND
 
 # --- catalog ----------------------------------------------------------------------------------------
 
-CATALOG_HEAD = "SELECT DISTINCT part, revision, next_id, batch_id FROM catalog WHERE part = 0"
-CATALOG_TABLES = "SELECT table_id, description FROM catalog WHERE part = 0"
+READ_CATALOG_HEAD = "SELECT DISTINCT part, revision, next_id, batch_id FROM catalog WHERE part = 0"
+READ_CATALOG = "SELECT table_id, description FROM catalog WHERE part = 0"
 ADVANCE_CATALOG = "UPDATE catalog SET revision = ?, next_id = ?, batch_id = ? WHERE part = 0 IF revision = ?"
 BEGIN_CATALOG = "UPDATE catalog SET revision = ?, next_id = ?, batch_id = ? WHERE part = 0 IF revision = null"
 PUT_TABLE = "INSERT INTO catalog (part, table_id, description) VALUES (0, ?, ?)"
@@ -78,9 +80,9 @@ DELETE_TABLE = "DELETE FROM catalog WHERE part = 0 AND table_id = ?"
 
 # --- transactions -----------------------------------------------------------------------------------
 
-TRANSACTION = "SELECT attempt, state, digest, report, places, until_ms, expires_ms FROM transactions WHERE id = ?"
-TRANSACTIONS = """SELECT token(id), id, attempt, state, digest, report, places, until_ms, expires_ms FROM transactions
-  WHERE token(id) > ? LIMIT ?"""
+READ_TRANSACTION = "SELECT attempt, state, digest, report, places, until_ms, expires_ms FROM transactions WHERE id = ?"
+READ_TRANSACTIONS = """SELECT token(id), id, attempt, state, digest, report, places, until_ms, expires_ms
+  FROM transactions WHERE token(id) > ? LIMIT ?"""
 BEGIN_TRANSACTION = """INSERT INTO transactions (id, attempt, state, digest, places, until_ms, expires_ms)
   VALUES (?, ?, ?, ?, ?, ?, ?) IF NOT EXISTS"""
 DECIDE = "UPDATE transactions SET state = ?, report = ? WHERE id = ? IF attempt = ? AND state = ?"
@@ -88,7 +90,7 @@ FORGET_TRANSACTION = "DELETE FROM transactions WHERE id = ? IF attempt = ? AND s
 
 # --- the layout -------------------------------------------------------------------------------------
 
-LAYOUT = "SELECT version FROM layout WHERE part = 0"
+READ_LAYOUT = "SELECT version FROM layout WHERE part = 0"
 PUT_LAYOUT = "INSERT INTO layout (part, version) VALUES (0, ?) IF NOT EXISTS"
 
 SETUP = (FIND_KEYSPACE, DESCRIBE_NODE, OTHER_NODES, NODE_SETTINGS)

@@ -22,16 +22,16 @@ from hashrange.items.types import Key, Row
 from hashrange.tables.partitions import HASH_SPACE
 from hashrange.tables.source_id import HASH_BYTES, SOURCE_BYTES, TABLE_ID_BYTES
 
-VERSION = 1
+LAYOUT_VERSION = 1
 """Version of the keyspace's layout."""
 ITEMS, COLLECTIONS, OUTBOX, BATCHES, LOCKS = 0, -1, -2, -3, -4
 SLOTS = 8
 """Slots of a table, and of each of its global indexes."""
 
-Counts = dict[int, tuple[int, int]]
+SlotCounts = dict[int, tuple[int, int]]
 """Index id → item count and size in bytes."""
 encode_counts = msgspec.msgpack.Encoder().encode
-decode_counts = msgspec.msgpack.Decoder(Counts).decode
+decode_counts = msgspec.msgpack.Decoder(SlotCounts).decode
 
 
 class Head(NamedTuple):
@@ -41,7 +41,7 @@ class Head(NamedTuple):
     """Grows with each batch; None: the slot has never been written to."""
     batch: bytes | None
     """Id of the last batch."""
-    counts: Counts
+    counts: SlotCounts
     locked: int
     """How many locks have ever been placed."""
     unlocked: int
@@ -50,7 +50,7 @@ class Head(NamedTuple):
     """True once the table is deleted."""
 
 
-UNUSED = Head(None, None, {}, 0, 0, False)
+UNUSED_SLOT = Head(None, None, {}, 0, 0, False)
 
 
 class Lock(msgspec.Struct, frozen=True, array_like=True):
@@ -75,16 +75,16 @@ encode_change = msgspec.msgpack.Encoder().encode
 decode_change = msgspec.msgpack.Decoder(StoredChange).decode
 
 
-class Source(NamedTuple):
+class TableIndex(NamedTuple):
     """What a source id names."""
 
     table_id: int
     index_id: int
 
 
-def source_of(source_id: bytes) -> Source:
+def table_index_of(source_id: bytes) -> TableIndex:
     """The table and index that a source id names."""
-    return Source(
+    return TableIndex(
         int.from_bytes(source_id[:TABLE_ID_BYTES], "big"), int.from_bytes(source_id[TABLE_ID_BYTES:SOURCE_BYTES], "big")
     )
 

@@ -1,16 +1,16 @@
-"""What does a server of a cluster do without a request? It refreshes the view of tables, and finishes what killed servers
-have left: transactions, and changes whose entries in global indexes are due.
+"""What does a server of a cluster do without a request? It refreshes the view of tables, and finishes what killed
+servers have left: transactions, and changes whose entries in global indexes are due.
 """
 
 from collections.abc import Callable
 
 from hashrange.store.cassandra.catalog import CassandraCatalog
-from hashrange.store.cassandra.index_entries import IndexEntries
+from hashrange.store.cassandra.global_indexes import GlobalIndexes
 from hashrange.store.cassandra.transactions import Transactions
 
 VIEW_SECONDS = 1.0
 """How often the view of tables is refreshed."""
-SWEEP_SECONDS = 30.0
+LEFT_BEHIND_SECONDS = 30.0
 """How often what others may have left is looked for."""
 
 
@@ -20,7 +20,7 @@ class CassandraMaintenance:
     def __init__(
         self,
         catalog: CassandraCatalog,
-        entries: IndexEntries,
+        entries: GlobalIndexes,
         transactions: Transactions,
         monotonic: Callable[[], float],
     ) -> None:
@@ -35,7 +35,7 @@ class CassandraMaintenance:
         await self._catalog.refresh()
         now_seconds = self._monotonic()
         if now_seconds >= self._sweep_at_seconds:
-            self._sweep_at_seconds = now_seconds + SWEEP_SECONDS
+            self._sweep_at_seconds = now_seconds + LEFT_BEHIND_SECONDS
             await self._entries.sweep()
             await self._transactions.sweep()
         return VIEW_SECONDS

@@ -1,5 +1,5 @@
-"""Where are the documents of a server of a cluster? In its memory: only metrics, which each server counts for itself, have
-any; all else that has documents is refused by name.
+"""Where are the documents of a server of a cluster? In its memory: only metrics, which each server counts for itself,
+have any; all else that has documents is refused by name.
 """
 
 from collections.abc import Mapping, Sequence

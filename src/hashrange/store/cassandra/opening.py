@@ -1,5 +1,5 @@
-"""How is the store of a cluster opened? The nodes are looked at, the keyspace is made where it is missing, and its layout
-compared with what this version knows.
+"""How is the store of a cluster opened? The nodes are looked at, the keyspace is made where it is missing, and its
+layout is compared with what this version knows.
 """
 
 import logging
@@ -22,7 +22,7 @@ from hashrange.messages.cluster import (
 )
 from hashrange.store.cassandra import cql
 from hashrange.store.cassandra.address import ClusterAddress
-from hashrange.store.cassandra.layout import VERSION
+from hashrange.store.cassandra.layout import LAYOUT_VERSION
 from hashrange.store.cassandra.session import REQUEST_SECONDS, SERIAL, Session, prepared
 from hashrange.store.cassandra.store import CassandraStore
 
@@ -89,10 +89,9 @@ async def _set_up(address: ClusterAddress) -> None:
     try:
         local = await _ask(session, cql.DESCRIBE_NODE)
         datacenter = address.datacenter or local[0][0]
-        require_usable(
-            address, {name: value for name, value in await _ask(session, cql.NODE_SETTINGS)},
-            {name for name, in [*local, *await _ask(session, cql.OTHER_NODES)]},
-        )  # fmt: skip
+        datacenters = {name for (name,) in [*local, *await _ask(session, cql.OTHER_NODES)]}
+        settings: dict[str, str] = dict(await _ask(session, cql.NODE_SETTINGS))
+        require_usable(address, settings, datacenters)
         found = await _ask(session, cql.FIND_KEYSPACE, address.keyspace)
         if not found:
             replicas = 1 if address.is_single_node else REPLICAS
@@ -132,9 +131,9 @@ async def _ask(session: acsylla.Session, text: str, *values: Any) -> Sequence[tu
 
 async def _look_at_layout(session: Session, keyspace: str) -> None:
     """Raise StorageFormatUnknown if the keyspace has another layout than this version's."""
-    found = await session.read(cql.LAYOUT, level=SERIAL)
+    found = await session.read(cql.READ_LAYOUT, level=SERIAL)
     if not found:
-        await session.decide((cql.PUT_LAYOUT, (VERSION,)))
-        found = await session.read(cql.LAYOUT, level=SERIAL)
-    if found[0][0] != VERSION:
+        await session.decide((cql.PUT_LAYOUT, (LAYOUT_VERSION,)))
+        found = await session.read(cql.READ_LAYOUT, level=SERIAL)
+    if found[0][0] != LAYOUT_VERSION:
         raise StorageFormatUnknown(LAYOUT_UNKNOWN.format(keyspace=keyspace, version=found[0][0]))

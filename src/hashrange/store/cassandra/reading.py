@@ -17,16 +17,16 @@ from hashrange.store.cassandra.layout import (
     COLLECTIONS,
     LOCKS,
     SLOTS,
-    UNUSED,
+    UNUSED_SLOT,
     Head,
-    Source,
+    TableIndex,
     decode_lock,
     first_hashes,
     slot_of,
-    source_of,
+    table_index_of,
 )
 from hashrange.store.cassandra.session import ONE, SERIAL, Session
-from hashrange.store.cassandra.slot_writer import read_head, read_row_and_lock
+from hashrange.store.cassandra.slot_writer import read_row_and_lock, read_slot_head
 from hashrange.store.cassandra.transactions import Transactions
 from hashrange.store.interface import Page
 from hashrange.tables.source_id import partition_prefix
@@ -34,7 +34,7 @@ from hashrange.tables.span import Span
 
 FIRST_ROWS, ROWS_MAX = 100, 2000
 """Rows that one SELECT asks for, at first and at most."""
-TOGETHER_BYTES = 1024 * 1024
+SLICE_BYTES = 1024 * 1024
 """Bytes of rows that one SELECT asks for, as far as is known."""
 LOCKS_MAX = 1000
 """Locks of a span that are looked at together: more than a transaction has items."""
@@ -43,7 +43,7 @@ NOTED_MAX = 10_000
 _Rows = list[tuple[Any, ...]]
 
 
-class Reading:
+class SlotReading:
     """Reads rows by key and by span."""
 
     def __init__(self, session: Session, transactions: Transactions) -> None:
@@ -52,11 +52,11 @@ class Reading:
         self._unlocked: dict[tuple[int, int], int] = {}
         """How many locks of a slot had been removed when it was looked at last."""
 
-    async def row(self, source: Source, key: Key, *, consistent: bool) -> Row | None:
+    async def row(self, source: TableIndex, key: Key, *, consistent: bool) -> Row | None:
         """The row of an item, or None. Raises ResourceNotFoundException, StorageError."""
         place = source.table_id, slot_of(key)
         if not consistent:
-            found = await self._session.read(cql.ROW, *place, source.index_id, key, level=ONE)
+            found = await self._session.read(cql.READ_ROW, *place, source.index_id, key, level=ONE)
             return Row(found[0][0]) if found else None
         while True:
             row, lock = await read_row_and_lock(self._session, place, key)
@@ -65,14 +65,14 @@ class Reading:
 
     async def collection_bytes(self, table_id: int, prefix: bytes) -> int:
         """Size of the item collection whose keys begin so. Raises StorageError."""
-        found = await self._session.read(cql.ROW, table_id, slot_of(prefix), COLLECTIONS, prefix, level=SERIAL)
+        found = await self._session.read(cql.READ_ROW, table_id, slot_of(prefix), COLLECTIONS, prefix, level=SERIAL)
         return int.from_bytes(found[0][0], "big") if found else 0
 
     async def page(
         self, source_id: bytes, span: Span, limit_rows: int, limit_bytes: int, *, is_global: bool, consistent: bool
     ) -> Page:
         """See `Store.page`. `is_global`: the source is a global index."""
-        source = source_of(source_id)
+        source = table_index_of(source_id)
         rows: list[Row] = []
         size_bytes = stored_bytes = 0
         slots: Sequence[int] = range(slot_of(span.lower), (slot_of(span.upper) if span.upper else SLOTS - 1) + 1)
@@ -82,7 +82,7 @@ class Reading:
                 continue
             while lower < upper:
                 each_bytes = stored_bytes // len(rows) if rows else 0
-                count = min(limit_rows - len(rows), TOGETHER_BYTES // each_bytes + 1 if each_bytes else FIRST_ROWS)
+                count = min(limit_rows - len(rows), SLICE_BYTES // each_bytes + 1 if each_bytes else FIRST_ROWS)
                 count = max(1, min(count, ROWS_MAX))
                 part = Span(lower, upper, span.is_reverse)
                 if is_global:
@@ -105,13 +105,13 @@ class Reading:
         return Page(rows, size_bytes, None)
 
     async def _entries(self, source_id: bytes, slot: int, span: Span, count: int) -> _Rows:
-        text = cql.ENTRIES_BACK if span.is_reverse else cql.ENTRIES
+        text = cql.READ_ENTRIES_BACK if span.is_reverse else cql.READ_ENTRIES
         return await self._session.read(text, source_id, slot, span.lower, span.upper, count, level=ONE)
 
-    async def _slice(self, source: Source, slot: int, span: Span, count: int, *, consistent: bool) -> _Rows:
+    async def _slice(self, source: TableIndex, slot: int, span: Span, count: int, *, consistent: bool) -> _Rows:
         """Rows of an item or of a local index."""
         place = source.table_id, slot
-        text = cql.SLICE_BACK if span.is_reverse else cql.SLICE
+        text = cql.READ_SLICE_BACK if span.is_reverse else cql.READ_SLICE
         values = *place, source.index_id, span.lower, span.upper, count
         if not consistent:
             return await self._session.read(text, *values, level=ONE)
@@ -120,10 +120,10 @@ class Reading:
             found = await self._session.read(text, *values, level=SERIAL)
             if found:
                 locked, unlocked, is_closed = found[0][-3:]
-                head = UNUSED._replace(locked=locked or 0, unlocked=unlocked or 0, is_closed=bool(is_closed))
+                head = UNUSED_SLOT._replace(locked=locked or 0, unlocked=unlocked or 0, is_closed=bool(is_closed))
                 is_current = True
             else:  # then nothing tells of which moment this is
-                head = await read_head(self._session, *place)
+                head = await read_slot_head(self._session, *place)
                 is_current = head.version is None or self._unlocked.get(place) == head.unlocked
             if head.is_closed:
                 raise ResourceNotFoundException(RESOURCE_NOT_FOUND)
@@ -142,8 +142,8 @@ class Reading:
         """
         if head.locked == head.unlocked:
             return True
-        stored = await self._session.read(cql.SLICE, *place, LOCKS, lower, upper, LOCKS_MAX, level=SERIAL)
-        unlocked = stored[0][3] if stored else (await read_head(self._session, *place)).unlocked
+        stored = await self._session.read(cql.READ_SLICE, *place, LOCKS, lower, upper, LOCKS_MAX, level=SERIAL)
+        unlocked = stored[0][3] if stored else (await read_slot_head(self._session, *place)).unlocked
         if (unlocked or 0) != head.unlocked:
             return False
         locks = {Key(key): decode_lock(lock) for key, lock, *_ in stored}

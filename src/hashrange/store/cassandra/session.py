@@ -1,5 +1,5 @@
-"""How are statements sent to Cassandra, and what does each error mean? A read may be repeated, a conditional write never
-blindly: whether it took place is unknown unless the reply says so.
+"""How are statements sent to Cassandra, and what does each error mean? A read may be repeated, a conditional write
+never blindly: whether it took place is unknown unless the reply says so.
 
 Why the driver is acsylla, and never retries by itself: docs/adr/0086-cluster.md.
 """
@@ -21,12 +21,12 @@ REQUEST_SECONDS = 1.2
 """After this time a request counts as lost: its node hangs."""
 GIVE_UP_SECONDS = 2.5
 """A read, or the search for an outcome, ends with an error after this time."""
-Statement = tuple[str, Sequence[Any]]
+CqlStatement = tuple[str, Sequence[Any]]
 """CQL, and the values of its parameters."""
 INVALID = (CassExceptionInvalidQuery, CassExceptionSyntaxError)
 
 
-class Lost(Exception):
+class OutcomeLost(Exception):
     """Whether a write took place is unknown."""
 
 
@@ -60,8 +60,8 @@ class Session:
         """Make a plain write, which may be repeated. Raises StorageBusy, StorageError."""
         await self.read(text, *values)
 
-    async def decide(self, *statements: Statement) -> bool:
-        """Make a conditional write, all of its statements or none; True if it took place. Raises Lost, StorageError."""
+    async def decide(self, *statements: CqlStatement) -> bool:
+        """Make a conditional write, all of its statements or none; True if it took place. Raises OutcomeLost."""
         bound = [self._bound(text, values) for text, values in statements]
         try:
             if len(bound) == 1:
@@ -76,7 +76,7 @@ class Session:
         except INVALID as error:
             raise StorageError(CLUSTER_REFUSED.format(place=self.place, reason=error)) from error
         except CassException as error:
-            raise Lost(str(error)) from error
+            raise OutcomeLost(str(error)) from error
         first = result.first()
         assert first is not None, "a conditional write is answered by a row"
         return bool(first.column_value("[applied]"))

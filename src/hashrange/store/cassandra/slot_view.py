@@ -24,13 +24,13 @@ from hashrange.store.cassandra.layout import (
     encode_counts,
     encode_lock,
     outbox_key,
-    source_of,
+    table_index_of,
 )
-from hashrange.store.cassandra.session import Statement
+from hashrange.store.cassandra.session import CqlStatement
 from hashrange.tables.change import Change
 from hashrange.tables.source_id import partition_prefix
 
-Place = tuple[int, bytes]
+RowPlace = tuple[int, bytes]
 """Kind and key of a row."""
 BATCH_BYTES_MAX = 1_000_000
 """A batch with so many bytes takes no further work."""
@@ -39,7 +39,7 @@ BATCH_BYTES_MAX = 1_000_000
 class SlotView:
     """The rows of a slot as a batch leaves them."""
 
-    def __init__(self, table_id: int, slot: int, head: Head, rows: Mapping[Place, bytes]) -> None:
+    def __init__(self, table_id: int, slot: int, head: Head, rows: Mapping[RowPlace, bytes]) -> None:
         """`rows`: those that the works have asked for and that there are."""
         self.table_id = table_id
         self.slot = slot
@@ -47,11 +47,11 @@ class SlotView:
         """The version that the batch leads to."""
         self._former = head.version
         self._rows = dict(rows)
-        self._written: dict[Place, bytes | None] = {}
+        self._written: dict[RowPlace, bytes | None] = {}
         self._counts = dict(head.counts)
         self._locked, self._unlocked = head.locked, head.unlocked
         self._is_closed = head.is_closed
-        self._ranges: list[Statement] = []
+        self._ranges: list[CqlStatement] = []
         self.followed: list[Change] = []
         """Changes whose entries in global indexes are due after the batch, in the order of their numbers."""
         self.size_bytes = 0
@@ -102,7 +102,7 @@ class SlotView:
         self._count(0, change.old, change.new)
         is_followed = False
         for source, old, new in change.entries:
-            index_id = source_of(source.source_id).index_id
+            index_id = table_index_of(source.source_id).index_id
             self._count(index_id, None if old is None else old.row, None if new is None else new.row)
             if source.is_global:
                 is_followed = True
@@ -155,22 +155,22 @@ class SlotView:
 
     # --- the batch --------------------------------------------------------------------------------
 
-    def statements(self, batch: bytes) -> Iterator[Statement]:
+    def statements(self, batch: bytes) -> Iterator[CqlStatement]:
         """The statements of the batch, which has this id."""
         place = self.table_id, self.slot
         state = self.version, batch, encode_counts(self._counts), self._locked, self._unlocked, self._is_closed or None
         if self._former is None:
-            yield cql.BEGIN, (*state, *place)
+            yield cql.BEGIN_SLOT, (*state, *place)
         else:
-            yield cql.ADVANCE, (*state, *place, self._former)
+            yield cql.ADVANCE_SLOT, (*state, *place, self._former)
         yield from self._ranges
         for (kind, key), value in self._written.items():
             if value is None:
-                yield cql.DELETE, (*place, kind, key)
+                yield cql.DELETE_ROW, (*place, kind, key)
             else:
-                yield cql.PUT, (*place, kind, key, value)
+                yield cql.PUT_ROW, (*place, kind, key, value)
         if not self._is_closed:
-            yield cql.PUT_FOR_A_WHILE, (*place, BATCHES, self.version.to_bytes(8, "big"), batch)
+            yield cql.PUT_ROW_FOR_A_WHILE, (*place, BATCHES, self.version.to_bytes(8, "big"), batch)
 
 
 def collection_growth_bytes(change: Change) -> int:

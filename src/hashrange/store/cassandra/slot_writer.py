@@ -33,18 +33,18 @@ from hashrange.store.cassandra.layout import (
     BATCHES,
     ITEMS,
     LOCKS,
-    UNUSED,
+    UNUSED_SLOT,
     Head,
     Lock,
     decode_counts,
     decode_lock,
 )
-from hashrange.store.cassandra.session import GIVE_UP_SECONDS, QUORUM, SERIAL, Lost, Session
-from hashrange.store.cassandra.slot_view import Place, SlotView
+from hashrange.store.cassandra.session import GIVE_UP_SECONDS, QUORUM, SERIAL, OutcomeLost, Session
+from hashrange.store.cassandra.slot_view import RowPlace, SlotView
 from hashrange.store.request_ids import new_request_id
 from hashrange.tables.change import Change
 
-PLACES_TOGETHER = 128
+ROWS_OF_BATCH_MAX = 128
 """Rows that works may need which share a batch, unless it is a single work."""
 _BEATEN_SECONDS_MAX = 0.02
 KEYS_TOGETHER = 100
@@ -55,7 +55,7 @@ class Work(Protocol):
     """Something to be done in one slot."""
 
     @property
-    def places(self) -> Collection[Place]:
+    def places(self) -> Collection[RowPlace]:
         """Kinds and keys of the rows that it reads; their locks are read too, of items."""
 
     def run(self, view: SlotView) -> Any:
@@ -67,22 +67,35 @@ class Work(Protocol):
 class _Waiting:
     """A work, and who waits for its result."""
 
-    __slots__ = ("done", "work")
+    __slots__ = ("_done", "work")
 
     def __init__(self, work: Work, done: "asyncio.Future[Any]") -> None:
         self.work = work
-        self.done = done
+        self._done = done
+
+    def end(self, result: Any, error: Exception | None) -> None:
+        """Tell what has become of the work."""
+        if self._done.done():
+            return
+        if error is None:
+            self._done.set_result(result)
+        else:
+            self._done.set_exception(error)
 
 
-async def read_head(session: Session, table_id: int, slot: int, level: Any = SERIAL) -> Head:
+async def read_slot_head(session: Session, table_id: int, slot: int, level: Any = SERIAL) -> Head:
     """What is kept once of a slot. Raises StorageError."""
     for _, _, version, batch, counts, locked, unlocked, is_closed in await session.read(
-        cql.HEAD, table_id, slot, level=level
+        cql.READ_HEAD, table_id, slot, level=level
     ):
         return Head(
             version, batch, decode_counts(counts) if counts else {}, locked or 0, unlocked or 0, bool(is_closed)
         )
-    return UNUSED
+    return UNUSED_SLOT
+
+
+_Outcome = tuple[Any, Exception | None]
+"""What a work has returned or raised."""
 
 
 class RowAndLock(NamedTuple):
@@ -94,8 +107,8 @@ class RowAndLock(NamedTuple):
 
 async def read_row_and_lock(session: Session, place: tuple[int, int], key: Key) -> RowAndLock:
     """The row of an item in a slot, and its lock. Raises ResourceNotFoundException if the table is deleted."""
-    found = await session.read(cql.ROW_AND_LOCK, *place, key, level=SERIAL)
-    if any(is_closed for _, _, is_closed in found) or (not found and (await read_head(session, *place)).is_closed):
+    found = await session.read(cql.READ_ROW_AND_LOCK, *place, key, level=SERIAL)
+    if any(is_closed for _, _, is_closed in found) or (not found and (await read_slot_head(session, *place)).is_closed):
         raise ResourceNotFoundException(RESOURCE_NOT_FOUND)
     of_kind = {kind: value for kind, value, _ in found}
     row, lock = of_kind.get(ITEMS), of_kind.get(LOCKS)
@@ -143,7 +156,7 @@ class SlotWriter:
             while self._waiting:
                 together = [self._waiting.popleft()]
                 count = len(together[0].work.places)
-                while self._waiting and (count := count + len(self._waiting[0].work.places)) <= PLACES_TOGETHER:
+                while self._waiting and (count := count + len(self._waiting[0].work.places)) <= ROWS_OF_BATCH_MAX:
                     together.append(self._waiting.popleft())
                 try:
                     await self._round(together)
@@ -154,29 +167,22 @@ class SlotWriter:
             self._task = None
 
     async def _round(self, together: list[_Waiting]) -> None:
+        """Do these works in one batch, or the first of them; the others wait for the next."""
         until_seconds = self._monotonic() + GIVE_UP_SECONDS
         pause_seconds = 0.0
         while True:
             if self._head is None:
-                self._head = await read_head(self._session, self.table_id, self.slot)
+                self._head = await read_slot_head(self._session, self.table_id, self.slot)
             head = self._head
             if head.is_closed:
                 _fail(together, ResourceNotFoundException(RESOURCE_NOT_FOUND))
                 return
             view = SlotView(self.table_id, self.slot, head, await self._rows(together, head))
-            results: list[tuple[_Waiting, Any, HashrangeError | None]] = []
-            for waiting in together:
-                if view.is_full:
-                    break
-                try:
-                    results.append((waiting, waiting.work.run(view), None))
-                except HashrangeError as refusal:
-                    results.append((waiting, None, without_frames(refusal)))
+            results = _done_in(view, together)
             if view.is_changed:
-                batch = new_request_id()
-                is_done = await self._commit(view, batch, until_seconds)
+                is_done = await self._commit(view, new_request_id(), until_seconds)
             else:
-                now = await read_head(self._session, self.table_id, self.slot)
+                now = await read_slot_head(self._session, self.table_id, self.slot)
                 is_done, self._head = now.version == head.version, now
             if is_done:
                 break
@@ -185,18 +191,12 @@ class SlotWriter:
             await self._session.pause(pause_seconds)  # two servers that meet do so again and again otherwise
             pause_seconds = min(_BEATEN_SECONDS_MAX, 2 * pause_seconds + 0.001)
         self._waiting.extendleft(reversed(together[len(results) :]))
-        del together[len(results) :]
         if view.followed:
             self._follow(self, view.version, view.followed)
-        for waiting, result, error in results:
-            if waiting.done.done():
-                continue
-            if error is None:
-                waiting.done.set_result(result)
-            else:
-                waiting.done.set_exception(error)
+        for waiting, (result, error) in zip(together, results, strict=False):
+            waiting.end(result, error)
 
-    async def _rows(self, together: Sequence[_Waiting], head: Head) -> Mapping[Place, bytes]:
+    async def _rows(self, together: Sequence[_Waiting], head: Head) -> Mapping[RowPlace, bytes]:
         """The rows that the works need."""
         if head.version is None:
             return {}
@@ -206,10 +206,12 @@ class SlotWriter:
                 keys.setdefault(kind, {})[key] = None
                 if kind == 0 and head.locked > head.unlocked:
                     keys.setdefault(LOCKS, {})[key] = None
-        found: dict[Place, bytes] = {}
+        found: dict[RowPlace, bytes] = {}
 
         async def read(kind: int, some: list[bytes]) -> None:
-            for key, value in await self._session.read(cql.ROWS, self.table_id, self.slot, kind, some, level=QUORUM):
+            for key, value in await self._session.read(
+                cql.READ_ROWS, self.table_id, self.slot, kind, some, level=QUORUM
+            ):
                 found[kind, key] = value
 
         parts = [
@@ -233,10 +235,10 @@ class SlotWriter:
                 if await self._session.decide(*statements):
                     self._head = view.head(batch)
                     return True
-            except Lost:
+            except OutcomeLost:
                 pass
             try:
-                now = await read_head(self._session, self.table_id, self.slot)
+                now = await read_slot_head(self._session, self.table_id, self.slot)
                 is_done = await self._has_happened(view.version, batch, now)
             except StorageError as error:
                 raise OutcomeUnknown(OUTCOME_UNKNOWN.format(place=self._session.place)) from error
@@ -253,7 +255,7 @@ class SlotWriter:
         if now.version == version:
             return now.batch == batch
         place = self.table_id, self.slot, BATCHES, version.to_bytes(8, "big")
-        found = await self._session.read(cql.ROW, *place, level=SERIAL)
+        found = await self._session.read(cql.READ_ROW, *place, level=SERIAL)
         return bool(found) and found[0][0] == batch
 
     async def stop(self) -> None:
@@ -263,7 +265,19 @@ class SlotWriter:
             await asyncio.gather(self._task, return_exceptions=True)
 
 
+def _done_in(view: SlotView, together: Sequence[_Waiting]) -> list[_Outcome]:
+    """Do works until the batch is full; returns what has become of each of these."""
+    outcomes: list[_Outcome] = []
+    for waiting in together:
+        if view.is_full:
+            break
+        try:
+            outcomes.append((waiting.work.run(view), None))
+        except HashrangeError as refusal:
+            outcomes.append((None, without_frames(refusal)))
+    return outcomes
+
+
 def _fail(together: Sequence[_Waiting], error: Exception) -> None:
     for waiting in together:
-        if not waiting.done.done():
-            waiting.done.set_exception(error)
+        waiting.end(None, error)

@@ -1,5 +1,5 @@
-"""Which slots does this server write to? It makes a `SlotWriter` for a slot when it first needs one, and forgets it once
-it is idle and others are needed.
+"""Which slots does this server write to? It makes a `SlotWriter` for a slot when it first needs one, and forgets it
+once it is idle and others are needed.
 """
 
 import asyncio
@@ -22,8 +22,11 @@ class Slots:
         self._session = session
         self._monotonic = monotonic
         self._writers: dict[tuple[int, int], SlotWriter] = {}
-        self.follow: Callable[[SlotWriter, int, Sequence[Change]], None] = lambda _writer, _version, _changes: None
-        """Called with the version and the changes of a batch whose entries in global indexes are due."""
+        self._follow: Callable[[SlotWriter, int, Sequence[Change]], None] = lambda _writer, _version, _changes: None
+
+    def on_followed(self, follow: Callable[[SlotWriter, int, Sequence[Change]], None]) -> None:
+        """Call `follow` with the version and the changes of each batch whose entries in global indexes are due."""
+        self._follow = follow
 
     def writer(self, table_id: int, slot: int) -> SlotWriter:
         """The writer of a slot."""
@@ -36,7 +39,7 @@ class Slots:
         return writer
 
     def _followed(self, writer: SlotWriter, version: int, changes: Sequence[Change]) -> None:
-        self.follow(writer, version, changes)
+        self._follow(writer, version, changes)
 
     def add(self, table_id: int, key: bytes, work: Work) -> "asyncio.Future[Any]":
         """Have a work done in the slot of a key. See `SlotWriter.add`."""

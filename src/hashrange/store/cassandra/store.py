@@ -11,17 +11,17 @@ from hashrange.errors import StorageError, UnsupportedOperationException
 from hashrange.items.types import Key, Row
 from hashrange.messages.cluster import NO_VECTORS
 from hashrange.store.cassandra.catalog import CassandraCatalog
-from hashrange.store.cassandra.index_entries import IndexEntries
-from hashrange.store.cassandra.layout import SLOTS, slot_of, source_of
+from hashrange.store.cassandra.global_indexes import GlobalIndexes
+from hashrange.store.cassandra.layout import SLOTS, slot_of, table_index_of
 from hashrange.store.cassandra.maintenance import CassandraMaintenance
 from hashrange.store.cassandra.memory_documents import MemoryDocuments
 from hashrange.store.cassandra.no_streams import NoStreams
-from hashrange.store.cassandra.reading import Reading
+from hashrange.store.cassandra.reading import SlotReading
 from hashrange.store.cassandra.session import ONE, Session
-from hashrange.store.cassandra.slot_writer import read_head
+from hashrange.store.cassandra.slot_writer import read_slot_head
 from hashrange.store.cassandra.slots import Slots
 from hashrange.store.cassandra.transactions import Transactions
-from hashrange.store.cassandra.works import Locked, WriteItem, conflict
+from hashrange.store.cassandra.works import Locked, ReplaceItem, conflict
 from hashrange.store.interface import (
     IdempotencyToken,
     ItemPlaces,
@@ -55,12 +55,12 @@ class CassandraStore:
         self._limit_bytes = collection_limit_bytes
         self._slots = Slots(session, clock.monotonic)
         self.catalog = CassandraCatalog(session, self._slots, clock.service_time, clock.monotonic)
-        self.entries = IndexEntries(session, self._slots, self.catalog.all_tables)
+        self.entries = GlobalIndexes(session, self._slots, self.catalog.all_tables)
         self.catalog.entries = self.entries
         self.transactions = Transactions(
             session, self._slots, clock.wall_time, clock.monotonic, self.catalog.find_id, collection_limit_bytes
         )
-        self._reading = Reading(session, self.transactions)
+        self._reading = SlotReading(session, self.transactions)
         self.streams = NoStreams()
         self.documents = MemoryDocuments()
         self.maintenance = CassandraMaintenance(self.catalog, self.entries, self.transactions, clock.monotonic)
@@ -71,7 +71,7 @@ class CassandraStore:
 
     async def get(self, source_id: bytes, key: Key, meter: Payer = None, *, consistent: bool) -> Row | None:
         """See `Store.get`."""
-        return await self._reading.row(source_of(source_id), key, consistent=consistent)
+        return await self._reading.row(table_index_of(source_id), key, consistent=consistent)
 
     def unread(self, source_id: bytes, key: Key, units: float, meter: Payer = None) -> None:
         """Does nothing: this store counts no units."""
@@ -85,7 +85,7 @@ class CassandraStore:
         )
 
     def _is_global(self, source_id: bytes) -> bool:
-        table = self.catalog.find_id(source_of(source_id).table_id)
+        table = self.catalog.find_id(table_index_of(source_id).table_id)
         return table is not None and any(one.is_global for one in table.indexes if one.source_id == source_id)
 
     async def search_vectors(
@@ -108,7 +108,7 @@ class CassandraStore:
         while True:
             try:
                 change: Change = await self._slots.writer(*place).add(
-                    WriteItem(table, key, plan, origin, self._limit_bytes)
+                    ReplaceItem(table, key, plan, origin, self._limit_bytes)
                 )
             except Locked as locked:
                 if not await self.transactions.settle(place, locked.locks):
@@ -138,7 +138,7 @@ class CassandraStore:
         """Item count and size of each source, as of a moment some seconds ago."""
         found = {}
         for source_id in sources:
-            table_id, index_id = source_of(source_id)
+            table_id, index_id = table_index_of(source_id)
             at_seconds, counted = self._counted.get(table_id, (float("-inf"), {}))
             if self._clock.monotonic() - at_seconds >= STATISTICS_SECONDS:
                 counted = await self._count(table_id)
@@ -146,7 +146,7 @@ class CassandraStore:
         return found
 
     async def _count(self, table_id: int) -> Mapping[int, Statistics]:
-        heads = await asyncio.gather(*[read_head(self._session, table_id, slot, ONE) for slot in range(SLOTS)])
+        heads = await asyncio.gather(*[read_slot_head(self._session, table_id, slot, ONE) for slot in range(SLOTS)])
         sums: defaultdict[int, tuple[int, int]] = defaultdict(lambda: (0, 0))
         for head in heads:
             for index_id, (count, size_bytes) in head.counts.items():

@@ -1,4 +1,4 @@
-"""How does a transaction change rows of several slots at once? In two phases, with a row of `transactions` that decides.
+"""How does a transaction change rows of several slots at once? In two phases; a row of `transactions` decides.
 
     begin     the row is PENDING
     prepare   each slot gets locks, which hold the new rows; a slot may refuse
@@ -36,10 +36,10 @@ from hashrange.messages.cluster import ABORTED_BY_OTHERS, OUTCOME_UNKNOWN
 from hashrange.messages.transactions import TOKEN_REUSED, TRANSACTION_TOO_LARGE
 from hashrange.store.cassandra import cql
 from hashrange.store.cassandra.layout import Lock, slot_of
-from hashrange.store.cassandra.session import GIVE_UP_SECONDS, QUORUM, SERIAL, Lost, Session
-from hashrange.store.cassandra.slot_writer import RowAndLock, read_head, read_row_and_lock
+from hashrange.store.cassandra.session import GIVE_UP_SECONDS, QUORUM, SERIAL, OutcomeLost, Session
+from hashrange.store.cassandra.slot_writer import RowAndLock, read_row_and_lock, read_slot_head
 from hashrange.store.cassandra.slots import Slots
-from hashrange.store.cassandra.works import Finish, Locked, Prepare, Transact, conflict
+from hashrange.store.cassandra.works import Finish, Locked, PrepareItems, Transact, conflict
 from hashrange.store.interface import IdempotencyToken, Transacted, TransactionRefused, TransactionStep
 from hashrange.store.transaction_steps import PlannedSteps
 from hashrange.tables.change import Change
@@ -49,7 +49,7 @@ RUNNING_SECONDS = 4.0
 """A transaction that has been PENDING for longer is aborted by whoever meets it."""
 KEPT_SECONDS = 600.0
 """How long a committed transaction without a token is remembered at the least, if its server does not finish it."""
-SWEPT_TOGETHER = 100
+ROWS_SWEPT_TOGETHER = 100
 Slot = tuple[int, int]
 """Table id and number of a slot."""
 StoredPlaces = list[tuple[int, int, list[Key]]]
@@ -60,7 +60,7 @@ _decode_places = cast(
 )
 
 
-class State(IntEnum):
+class TransactionState(IntEnum):
     """What has become of a transaction."""
 
     PENDING = 1
@@ -68,11 +68,11 @@ class State(IntEnum):
     ABORTED = 3
 
 
-class Record(NamedTuple):
+class TransactionRow(NamedTuple):
     """A row of `transactions`."""
 
     attempt: bytes
-    state: State
+    state: TransactionState
     digest: bytes | None
     report: bytes | None
     places: bytes
@@ -122,7 +122,7 @@ class Transactions:
             return Transacted((), former)
         changes = await self._prepare(transaction, attempt, places, by_slot, steps)
         report = b"" if token is None else token.report(changes)
-        await self._decide(transaction, attempt, State.COMMITTED, report)
+        await self._decide(transaction, attempt, TransactionState.COMMITTED, report)
         task = asyncio.ensure_future(self._finish(transaction, attempt, places, is_kept=token is not None))
         self._behind.add(task)
         task.add_done_callback(self._behind.discard)
@@ -159,7 +159,7 @@ class Transactions:
             values = (
                 transaction,
                 attempt,
-                State.PENDING,
+                TransactionState.PENDING,
                 None if token is None else token.digest,
                 _encode_places(places),
                 now_ms + int(RUNNING_SECONDS * 1000),
@@ -168,20 +168,20 @@ class Transactions:
             try:
                 if await self._session.decide((cql.BEGIN_TRANSACTION, values)):
                     return None
-            except Lost:
+            except OutcomeLost:
                 record = await self._record(transaction)
                 if record is not None and record.attempt == attempt:
                     return None
             if self._monotonic() >= until_seconds:
                 raise StorageError(OUTCOME_UNKNOWN.format(place=self._session.place))
 
-    async def _former_report(self, transaction: bytes, record: Record, token: IdempotencyToken) -> bytes | None:
+    async def _former_report(self, transaction: bytes, record: TransactionRow, token: IdempotencyToken) -> bytes | None:
         """The report of the transaction that has used the token; None once the token is free."""
-        if record.state is State.PENDING and not self._is_over(record):
+        if record.state is TransactionState.PENDING and not self._is_over(record):
             if record.digest != token.digest:
                 raise IdempotentParameterMismatchException(TOKEN_REUSED)
             raise TransactionInProgressException
-        if record.state is State.COMMITTED:
+        if record.state is TransactionState.COMMITTED:
             if record.expires_ms > token.now_seconds * 1000:
                 if record.digest != token.digest:
                     raise IdempotentParameterMismatchException(TOKEN_REUSED)
@@ -189,7 +189,7 @@ class Transactions:
             await self._finish(transaction, record.attempt, _decode_places(record.places), is_kept=False)
             return None
         await self._abort(transaction, record)
-        await self._forget(transaction, record.attempt, State.ABORTED)
+        await self._forget(transaction, record.attempt, TransactionState.ABORTED)
         return None
 
     # --- prepare and decide -----------------------------------------------------------------------
@@ -202,8 +202,8 @@ class Transactions:
         by_slot: Mapping[Slot, Sequence[int]],
         steps: Sequence[TransactionStep],
     ) -> Sequence[Change]:
-        """Lock all items; returns the changes, in the order of the steps. If a slot refuses, the transaction is aborted,
-        and the refusal raised.
+        """Lock all items; returns the changes, in the order of the steps. If a slot refuses, the transaction is
+        aborted, and the refusal raised.
         """
         try:
             made = await asyncio.gather(
@@ -215,8 +215,8 @@ class Transactions:
             )
             changes = _in_order(by_slot, made, len(steps))
         except BaseException:
-            await self._decide(transaction, attempt, State.ABORTED, b"")
-            await self._finish(transaction, attempt, places, is_kept=False, state=State.ABORTED)
+            await self._decide(transaction, attempt, TransactionState.ABORTED, b"")
+            await self._finish(transaction, attempt, places, is_kept=False, state=TransactionState.ABORTED)
             raise
         return changes
 
@@ -226,7 +226,7 @@ class Transactions:
         while True:
             try:
                 planned: PlannedSteps = await self._slots.writer(*place).add(
-                    Prepare(steps, self._limit_bytes, transaction, attempt)
+                    PrepareItems(steps, self._limit_bytes, transaction, attempt)
                 )
             except Locked as locked:
                 if not await self.settle(place, locked.locks):
@@ -236,25 +236,25 @@ class Transactions:
             else:
                 return planned
 
-    async def _decide(self, transaction: bytes, attempt: bytes, state: State, report: bytes) -> None:
+    async def _decide(self, transaction: bytes, attempt: bytes, state: TransactionState, report: bytes) -> None:
         """Let a pending transaction become what it is to be. Raises OutcomeUnknown; StorageError if others have aborted
         one that is to be committed.
         """
         until_seconds = self._monotonic() + GIVE_UP_SECONDS
-        decision = cql.DECIDE, (state, report, transaction, attempt, State.PENDING)
+        decision = cql.DECIDE, (state, report, transaction, attempt, TransactionState.PENDING)
         while True:
             try:
                 if await self._session.decide(decision):
                     return
-            except Lost:
+            except OutcomeLost:
                 pass
             try:
                 record = await self._record(transaction)
             except StorageError as error:
                 raise OutcomeUnknown(OUTCOME_UNKNOWN.format(place=self._session.place)) from error
-            now = State.ABORTED if record is None or record.attempt != attempt else record.state
-            if now is not State.PENDING:
-                if state is State.COMMITTED and now is State.ABORTED:
+            now = TransactionState.ABORTED if record is None or record.attempt != attempt else record.state
+            if now is not TransactionState.PENDING:
+                if state is TransactionState.COMMITTED and now is TransactionState.ABORTED:
                     raise StorageError(ABORTED_BY_OTHERS)
                 return
             if self._monotonic() >= until_seconds:
@@ -269,23 +269,23 @@ class Transactions:
         places: StoredPlaces,
         *,
         is_kept: bool,
-        state: State = State.COMMITTED,
+        state: TransactionState = TransactionState.COMMITTED,
     ) -> None:
         """Replace the rows of a committed transaction, unlock all items, and forget it unless it is kept."""
         works = []
         for table_id, slot, keys in places:
             table = self._find_table(table_id)
             if table is not None and keys:
-                work = Finish(table, keys, attempt, is_committed=state is State.COMMITTED)
+                work = Finish(table, keys, attempt, is_committed=state is TransactionState.COMMITTED)
                 works.append(self._slots.writer(table_id, slot).add(work))
         results = await asyncio.gather(*works, return_exceptions=True)
         if not is_kept and not any(isinstance(one, StorageError) for one in results):
             await self._forget(transaction, attempt, state)
 
-    async def _forget(self, transaction: bytes, attempt: bytes, state: State) -> None:
+    async def _forget(self, transaction: bytes, attempt: bytes, state: TransactionState) -> None:
         try:
             await self._session.decide((cql.FORGET_TRANSACTION, (transaction, attempt, state)))
-        except Lost:
+        except OutcomeLost:
             pass  # whoever meets it next forgets it
 
     async def settle(self, place: Slot, locks: Mapping[Key, Lock]) -> bool:
@@ -299,29 +299,29 @@ class Transactions:
         for (transaction, attempt), keys in by_attempt.items():
             record = await self._record(transaction)
             is_known = record is not None and record.attempt == attempt
-            if is_known and record is not None and record.state is State.PENDING:
+            if is_known and record is not None and record.state is TransactionState.PENDING:
                 if not self._is_over(record):
                     continue
                 await self._abort(transaction, record)
                 has_finished = True  # it may have been committed meanwhile: whoever asks looks again
                 continue
-            is_committed = is_known and record is not None and record.state is State.COMMITTED
+            is_committed = is_known and record is not None and record.state is TransactionState.COMMITTED
             table = self._find_table(place[0])
             if table is not None:
                 await self._slots.writer(*place).add(Finish(table, keys, attempt, is_committed=is_committed))
             has_finished = True
         return has_finished
 
-    async def _abort(self, transaction: bytes, record: Record) -> None:
-        if record.state is State.PENDING:
-            await self._decide(transaction, record.attempt, State.ABORTED, b"")
+    async def _abort(self, transaction: bytes, record: TransactionRow) -> None:
+        if record.state is TransactionState.PENDING:
+            await self._decide(transaction, record.attempt, TransactionState.ABORTED, b"")
 
-    def _is_over(self, record: Record) -> bool:
+    def _is_over(self, record: TransactionRow) -> bool:
         return self._wall_time() * 1000 >= record.until_ms
 
-    async def _record(self, transaction: bytes) -> Record | None:
-        for attempt, state, *rest in await self._session.read(cql.TRANSACTION, transaction, level=SERIAL):
-            return Record(attempt, State(state), *rest)
+    async def _record(self, transaction: bytes) -> TransactionRow | None:
+        for attempt, state, *rest in await self._session.read(cql.READ_TRANSACTION, transaction, level=SERIAL):
+            return TransactionRow(attempt, TransactionState(state), *rest)
         return None
 
     # --- reads of one moment ----------------------------------------------------------------------
@@ -333,9 +333,9 @@ class Transactions:
         slots = list(dict.fromkeys([(table.table_id, slot_of(key)) for table, key in places]))
         until_seconds = self._monotonic() + GIVE_UP_SECONDS
         while True:
-            before = await asyncio.gather(*[read_head(self._session, *slot) for slot in slots])
+            before = await asyncio.gather(*[read_slot_head(self._session, *slot) for slot in slots])
             found = await asyncio.gather(*[self._row_and_lock(table, key) for table, key in places])
-            after = await asyncio.gather(*[read_head(self._session, *slot) for slot in slots])
+            after = await asyncio.gather(*[read_slot_head(self._session, *slot) for slot in slots])
             if [one.version for one in before] == [one.version for one in after]:
                 running = []
                 has_finished = False
@@ -357,17 +357,18 @@ class Transactions:
     async def sweep(self) -> None:
         """Finish what other servers have left, and forget what has expired. Raises StorageError."""
         after = -(2**63)
-        while found := await self._session.read(cql.TRANSACTIONS, after, SWEPT_TOGETHER, level=QUORUM):
-            for after, transaction, attempt, state, *rest in found:
-                record = Record(attempt, State(state), *rest)
+        while found := await self._session.read(cql.READ_TRANSACTIONS, after, ROWS_SWEPT_TOGETHER, level=QUORUM):
+            for _, transaction, attempt, state, *rest in found:
+                record = TransactionRow(attempt, TransactionState(state), *rest)
                 now_ms = self._wall_time() * 1000
-                if record.state is State.PENDING:
+                if record.state is TransactionState.PENDING:
                     if self._is_over(record):
                         await self._abort(transaction, record)
                 elif now_ms >= record.until_ms:
-                    is_kept = record.state is State.COMMITTED and now_ms < record.expires_ms
+                    is_kept = record.state is TransactionState.COMMITTED and now_ms < record.expires_ms
                     places = _decode_places(record.places)
                     await self._finish(transaction, attempt, places, is_kept=is_kept, state=record.state)
+            after = found[-1][0]
 
     async def settled(self) -> None:
         """Return once what is being finished behind replies is finished."""

@@ -15,7 +15,7 @@ from hashrange.items.types import Key, Row
 from hashrange.messages.reads import COLLECTION_TOO_LARGE
 from hashrange.messages.transactions import CONFLICT
 from hashrange.store.cassandra.layout import COLLECTIONS, ITEMS, Lock
-from hashrange.store.cassandra.slot_view import Place, SlotView, collection_growth_bytes
+from hashrange.store.cassandra.slot_view import RowPlace, SlotView, collection_growth_bytes
 from hashrange.store.interface import TransactionRefused, TransactionStep
 from hashrange.store.transaction_steps import PlannedSteps, plan_steps
 from hashrange.tables.change import Change, Origin, Plan, Planned, entries_of
@@ -31,7 +31,7 @@ class Locked(HashrangeError):
         self.locks = locks
 
 
-def places_of(table: OpenTable, key: Key) -> Collection[Place]:
+def places_of(table: OpenTable, key: Key) -> Collection[RowPlace]:
     """Kinds and keys of the rows that a write of an item reads."""
     if table.has_item_collections:
         return (ITEMS, key), (COLLECTIONS, partition_prefix(key))
@@ -45,7 +45,7 @@ def require_unlocked(view: SlotView, keys: Collection[Key]) -> None:
         raise Locked(locks)
 
 
-class WriteItem:
+class ReplaceItem:
     """Replaces one row by what a plan makes of it."""
 
     def __init__(self, table: OpenTable, key: Key, plan: Plan, origin: Origin, limit_bytes: int) -> None:
@@ -89,7 +89,7 @@ class Transact:
         return changes
 
 
-class Prepare:
+class PrepareItems:
     """Locks the items of a transaction that are in the slot, each with the row that is to replace it."""
 
     def __init__(self, steps: Sequence[TransactionStep], limit_bytes: int, transaction: bytes, attempt: bytes) -> None:
@@ -130,7 +130,7 @@ class Finish:
 class ClearOutbox:
     """Deletes changes from the outbox whose entries have been written."""
 
-    places: Collection[Place] = ()
+    places: Collection[RowPlace] = ()
 
     def __init__(self, versions: Sequence[int]) -> None:
         """`versions`: those to which the changes have led, with all other changes of the same batches."""
@@ -145,7 +145,7 @@ class ClearOutbox:
 class Close:
     """Ends a slot whose table is deleted."""
 
-    places: Collection[Place] = ()
+    places: Collection[RowPlace] = ()
 
     def run(self, view: SlotView) -> None:
         """Delete all rows, and refuse what comes later."""
@@ -153,7 +153,7 @@ class Close:
 
 
 def planned_steps(view: SlotView, steps: Sequence[TransactionStep], limit_bytes: int) -> PlannedSteps:
-    """What is to be done by a transaction's steps in one slot. Raises Locked, TransactionRefused, ValidationException."""
+    """What is to be done by a transaction's steps in one slot. Raises what `plan_steps` raises, and Locked."""
     require_unlocked(view, [key for _, key, _ in steps if key is not None])
     rows: list[Row | None] = [None if key is None else view.row(key) for _, key, _ in steps]
     planned = plan_steps(steps, rows)

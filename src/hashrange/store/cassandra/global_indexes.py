@@ -24,7 +24,7 @@ from hashrange.tables.open_table import OpenTable
 
 CLEARED_SECONDS = 0.5
 """How long an outbox waits for a batch of its slot before it is cleared by one of its own."""
-SWEPT_TOGETHER = 512
+CHANGES_SWEPT_TOGETHER = 512
 """Changes that are read together: more than a batch has."""
 NUMBER_BITS = 16
 """Bits of a timestamp for the number of a change in its batch."""
@@ -34,7 +34,7 @@ DROPPED_AT = 2**62
 _log = logging.getLogger("hashrange.store")
 
 
-class IndexEntries:
+class GlobalIndexes:
     """Writes the entries of global indexes that follow from changes."""
 
     def __init__(self, session: Session, slots: Slots, tables: Callable[[], Iterable[OpenTable]]) -> None:
@@ -46,7 +46,7 @@ class IndexEntries:
         """Slot → versions whose entries are written, until the outbox is cleared of them."""
         self._under_way = 0
         """Batches whose entries are being written."""
-        slots.follow = self._follow
+        slots.on_followed(self._follow)
 
     def _follow(self, writer: SlotWriter, version: int, changes: Sequence[Change]) -> None:
         self._under_way += 1
@@ -111,8 +111,8 @@ class IndexEntries:
         place = table.table_id, slot
         lower = b""
         while True:
-            values = *place, OUTBOX, lower, b"\xff" * 13, SWEPT_TOGETHER
-            found = await self._session.read(cql.SLICE, *values, level=QUORUM)
+            values = *place, OUTBOX, lower, b"\xff" * 13, CHANGES_SWEPT_TOGETHER
+            found = await self._session.read(cql.READ_SLICE, *values, level=QUORUM)
             if not found:
                 return
             versions: dict[int, None] = {}
@@ -123,7 +123,7 @@ class IndexEntries:
                 await self._write(entries, version, number)
                 versions[version] = None
             last = next(reversed(versions))
-            if len(found) == SWEPT_TOGETHER:
+            if len(found) == CHANGES_SWEPT_TOGETHER:
                 del versions[last]  # it may have more changes
             await self._slots.writer(*place).add(ClearOutbox(list(versions)))
             lower = outbox_key(next(reversed(versions)) + 1, 0)
