@@ -41,7 +41,7 @@ DEFAULTS: dict[str, Any] = {"nodes": 3, "servers": 2, "heap_mb": 384, "commitlog
 
 def run(words: list[str]) -> int:
     """Do what is asked; returns the exit code. Raises UsageError, ClusterFailure."""
-    options = parse(build_parser(), words)
+    options = parse(build_parser(), words, is_intermixed=True)
     deed = options.deed
     if deed not in DEEDS:
         raise UsageError(f"`hashrange cluster` does not know {deed}; say one of {', '.join(DEEDS)}.")

@@ -81,6 +81,7 @@ def java_arguments(folder: str, jars: Sequence[str], heap_mb: int) -> list[str]:
         f"-Xmx{heap_mb}m",
         "-XX:TieredStopAtLevel=1",  # the second compiler would take the cores while nodes start
         "-XX:-UsePerfData",
+        "-XX:+ExitOnOutOfMemoryError",
         f"-javaagent:{agent}",
         *(f"--add-exports={name}=ALL-UNNAMED" for name in EXPORTED),
         *(f"--add-opens={name}=ALL-UNNAMED" for name in OPENED),

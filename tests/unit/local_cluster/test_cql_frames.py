@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import pytest
 
 from hashrange.local_cluster import cql_frames
-from hashrange.local_cluster.cql_frames import CqlRefusal, run_query
+from hashrange.local_cluster.cql_frames import CqlLevel, CqlRefusal, count_in, run_query
 from tests.unit.local_cluster.fake_node import answer
 
 
@@ -27,13 +27,14 @@ def node(serve: Callable[[socket.socket], None]) -> Iterator[int]:
 def test_a_query_reaches_the_node_with_its_level() -> None:
     asked: list[tuple[str, int]] = []
 
-    def execute(query: str, level: int) -> str | None:
+    def execute(query: str, level: int) -> bytes:
         asked.append((query, level))
-        return None
+        return (300).to_bytes(8, "big")
 
-    for level in ("ONE", "ALL"):
+    levels: tuple[CqlLevel, ...] = ("ONE", "ALL")
+    for level in levels:
         with node(lambda connection: answer(connection, execute)) as port:
-            run_query("127.0.0.1", port, "SELECT é", level)
+            assert count_in(run_query("127.0.0.1", port, "SELECT é", level)) == 300
     assert asked == [("SELECT é", 1), ("SELECT é", 5)]
 
 
