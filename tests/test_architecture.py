@@ -15,7 +15,7 @@ from tests.support.source_trees import ROOT, SOURCE, source_trees
 
 LAYERS = (
     {"errors", "messages", "limits", "clock", "long_reads", "settings", "soon", "terminal", "work_threads", "written"},
-    {"items", "aws_services", "bounded_replies", "templates"},
+    {"items", "aws_services", "bounded_replies", "local_cluster", "templates"},
     {"expressions", "wire", "sts", "vectors", "toolkit"},
     {"tables", "s3"},
     {"store"},
@@ -39,6 +39,12 @@ FILE_MODULES = (
     "bounded_replies.py",  # reads sockets
     "archive/trigger.py",  # reads its variables
     "items/growing_bytes.py",  # a buffer in memory
+    "local_cluster/cluster.py",
+    "local_cluster/cluster_file.py",
+    "local_cluster/jars.py",
+    "local_cluster/java.py",
+    "local_cluster/node_files.py",
+    "local_cluster/processes.py",
     "store/embedded/files.py",
     "store/embedded/copy_folders.py",
     "store/embedded/identity.py",
@@ -94,6 +100,7 @@ FILE_MODULES = (
     "testing/in_process.py",
     "cli/log_lines.py",  # writes to the descriptor of standard error, on a thread
     "cli/checkup/machine.py",
+    "cli/cluster.py",  # which system this is
     "cli/design.py",
     "cli/folding.py",  # the width of the terminal
     "cli/checkup/sdk_settings.py",

@@ -25,6 +25,7 @@ from hashrange.written.names import did_you_mean
 
 COMMANDS = {
     "serve": "serve DynamoDB's API over HTTP",
+    "cluster": "run servers over nodes of Apache Cassandra on this machine",
     "check": "verify that a data folder, or a folder of copies, is sound",
     "inspect": "show a data folder's tables, or the item at a key",
     "tail": "print a table's changes as they come, from a running server",

@@ -81,10 +81,13 @@ def command_parser(name: str, description: str, example: str) -> CommandParser:
     return parser
 
 
-def parse(parser: CommandParser, words: Sequence[str]) -> argparse.Namespace:
-    """The parsed arguments; raises UsageError for unknown words, missing arguments, and missing or surplus values."""
+def parse(parser: CommandParser, words: Sequence[str], *, is_intermixed: bool = False) -> argparse.Namespace:
+    """The parsed arguments; raises UsageError for unknown words, missing arguments, and missing or surplus values.
+
+    `is_intermixed`: options may stand between arguments of which there are several.
+    """
     try:
-        arguments, unknown = parser.parse_known_args(words)
+        arguments, unknown = (parser.parse_known_intermixed_args if is_intermixed else parser.parse_known_args)(words)
     except argparse.ArgumentError as error:
         parser.refuse(error.argument_name, error.message, words)
     if unknown:
