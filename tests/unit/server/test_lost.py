@@ -57,6 +57,21 @@ def test_the_report_of_a_lost_connection_calls_next_to_nothing(front: FrontEnd, 
     assert calls_of(connection.connection_lost, None) <= 2
 
 
+@pytest.mark.parametrize("report", ["of TCP", "of TCP below TLS"])
+def test_the_report_of_an_end_of_input_calls_next_to_nothing(front: FrontEnd, turns: Turns, report: str) -> None:
+    clients = [front.connect() for _ in range(2)]
+    clients[0][0].eof_received()  # schedules the turn
+    (connection, transport), ended = clients[1], list[bool]()
+    if report == "of TCP":
+        assert calls_of(connection.eof_received) <= 3  # one of them is the transport's
+    else:
+        assert calls_of(connection.note_end_of_tcp, lambda: ended.append(True)) <= 2
+    assert not transport.is_closed
+    finish(turns)
+    assert transport.is_closed
+    assert ended == [True] * (report != "of TCP")
+
+
 def test_what_lost_connections_hold_is_released_in_slices(
     front: FrontEnd, turns: Turns, monkeypatch: pytest.MonkeyPatch
 ) -> None:
