@@ -10,7 +10,7 @@ from hashrange.server.connection import Connection
 from hashrange.server.connection_states import WAITING
 from hashrange.server.connections import Connections
 from hashrange.server.incoming import TURN_SECONDS_MAX
-from hashrange.server.lost import SLICE_SECONDS_MAX
+from hashrange.server.lost import SLICE_SECONDS_MAX, TOGETHER_MAX, Lost
 from hashrange.server.receive_budget import RECEIVE_BYTES_MAX, SMALL_BYTES, ReceiveBudget
 from hashrange.wire.http import HttpRequest
 from tests.support.working import calls_of
@@ -99,6 +99,20 @@ def test_what_lost_connections_hold_is_released_in_slices(
         left = len(lost)
     assert budget._beginnings_bytes == 0
     assert not turns.due
+
+
+def test_however_quick_it_is_only_so_many_are_seen_to_in_one_turn(turns: Turns) -> None:
+    """What closing a connection costs comes in the next turn, so that time alone would not bound it."""
+    lost, done = Lost(lambda: 0.0), list[int]()
+    lost.take_turns(turns.call_soon)
+    for number in range(2 * TOGETHER_MAX + 1):
+        lost.add(lambda number=number: done.append(number))  # type: ignore[misc]
+    lengths = []
+    while turns.due:
+        turns.turn()
+        lengths.append(len(done))
+    assert lengths == [TOGETHER_MAX, 2 * TOGETHER_MAX, 2 * TOGETHER_MAX + 1]
+    assert done == sorted(done)
 
 
 def test_an_error_of_ours_in_a_release_keeps_no_other_from_it(
