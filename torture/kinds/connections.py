@@ -45,6 +45,7 @@ KINDS = (
     Kind("leaving-scans-20", scan_filter, (), (LARGE,), behaviour="leave", clients=20),
     Kind("leaving-inflated-250", inflated, (), behaviour="leave", clients=250),
     Kind("arriving-500", small_get, ("200",), behaviour="arrive", clients=500),
+    Kind("killed-14000", small_get, (), behaviour="be killed", clients=14_000),
     Kind("half-bodies-100", half_put, (), behaviour="half body", clients=100),
     Kind(
         "idle-1000-of-400-files", small_get, (), behaviour="idle", clients=1_000, conditions=Conditions(open_files=400)

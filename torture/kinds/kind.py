@@ -22,7 +22,9 @@ Signature = Literal["right", "wrong", "none"]
 Probe = Literal["item", "stream"]
 """The prober's requests: GetItem of a small item, or GetRecords at the end of a stream;
 see torture/stalls/probes.py."""
-Behaviour = Literal["repeat", "pipeline", "together", "never read", "leave", "arrive", "half body", "idle", "dax"]
+Behaviour = Literal[
+    "repeat", "pipeline", "together", "never read", "leave", "arrive", "half body", "idle", "be killed", "dax"
+]
 """The clients' behaviour: send and wait for the reply, repeatedly, `dax` to a node of DAX;
 for the others see torture/stalls/behaviours.py."""
 

@@ -11,6 +11,7 @@ from itertools import cycle
 
 from benchmarks.client import Connection
 from torture.kinds.connections import PIPELINED, PIPELINED_BYTES
+from torture.stalls.children import Child
 from torture.stalls.crowd import together
 from torture.stalls.dax import repeat_on_node
 from torture.stalls.tally import Tally
@@ -18,6 +19,8 @@ from torture.stalls.tally import Tally
 TIMEOUT_SECONDS = 120.0
 PAUSE_SECONDS = 0.02
 SMALL_BUFFER_BYTES = 4_096
+AFTERMATH_SECONDS = 0.5
+"""Time for a server to see that a killed process has left."""
 NAMED = re.compile(rb"@(\w+)@")
 CONTENT_LENGTH = re.compile(rb"\r\nContent-Length: \d+")
 
@@ -184,6 +187,14 @@ def idle(port: int, _requests: Requests, clients: int, tally: Tally) -> None:
     hold(kept)
 
 
+def be_killed(port: int, requests: Requests, clients: int, tally: Tally) -> None:
+    """Each client gets a reply and keeps its connection. Then the process of all of them is killed; repeatedly."""
+    while True:
+        Child("holder", port, clients, requests[0].hex()).kill()
+        time.sleep(AFTERMATH_SECONDS)
+        tally.say_replied()
+
+
 def connected(port: int, *, is_small: bool = False) -> socket.socket:
     """Return a socket that does not block; `is_small` gives it a small receive buffer."""
     made = socket.socket()
@@ -210,5 +221,6 @@ BEHAVIOURS: dict[str, Run] = {
     "arrive": arrive,
     "half body": half_body,
     "idle": idle,
+    "be killed": be_killed,
     "dax": repeat_on_node,
 }

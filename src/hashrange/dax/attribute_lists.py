@@ -75,6 +75,8 @@ class AttributeLists:
         self._sizes = KeptRecords(documents, SIZES_PREFIX, int, "size of attribute lists")
         self.generation = documents.generation
         """That of the content of which these are the lists."""
+        self._clients = Counter[str]()
+        """Account → number of its clients, if there are any."""
         self._kept: frozenset[str] = frozenset()
         """Accounts that had clients when the store's content was replaced last."""
         self._known: OrderedDict[ListPlace, _KnownList] = OrderedDict()
@@ -93,11 +95,17 @@ class AttributeLists:
         """Account, table, and names of an item in its order → its attribute list's id as CBOR, and the names of that
         list."""
 
-    def forget(self, connected: Collection[str]) -> None:
+    def count_client(self, account: str, change: int) -> None:
+        """A client of this account has come (1) or gone (-1)."""
+        self._clients[account] += change
+        if not self._clients[account]:
+            del self._clients[account]
+
+    def forget(self) -> None:
         """Let lists of accounts that have no clients be unknown, unless the store has them:
-        the store's content has been replaced. `connected`: the accounts that have clients.
+        the store's content has been replaced.
         """
-        self._kept = frozenset(connected)
+        self._kept = frozenset(self._clients)
         self._see_content()
 
     def _see_content(self) -> None:

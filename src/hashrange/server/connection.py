@@ -144,27 +144,30 @@ class Connection(asyncio.Protocol):
         self.listen()
         return True
 
-    def note_end(self) -> None:
-        """Queue the end of input, behind all received bytes. TLS may report the end again, after TCP has."""
+    def note_end_of_tcp(self, end_tls: Callable[[], None]) -> None:
+        """The client has ended TCP, but not TLS, as in `eof_received`. `end_tls` is called when all is answered."""
+        self.end_tls = end_tls
         if self.input not in states.HAS_ENDED:
             self.input = states.END[self.input]
-            self.connections.incoming.add(self, None)
-
-    def note_end_of_tcp(self, end_tls: Callable[[], None]) -> None:
-        """The client has ended TCP, but not TLS: queue the end of input. `end_tls` is called when all is answered."""
-        self.end_tls = end_tls
-        self.note_end()
+            self.connections.incoming.end(self)
 
     def eof_received(self) -> bool:
-        """The client has ended its input: see `note_end`. Returns False if the client has ended TLS.
+        """The client has ended its input: queue the end behind all received bytes, unless TCP below TLS has done so.
+        Returns False if the client has ended TLS.
 
         A TLS transport closes when this method returns. So what the client has sent is answered now, while there is
         time for it (`Incoming.answer_last`); what is left is dropped.
         """
-        self.note_end()
-        if self.transport.can_write_eof():
+        incoming, is_plain = self.connections.incoming, self.transport.can_write_eof()
+        if self.input not in states.HAS_ENDED:
+            self.input = states.END[self.input]
+            if is_plain:
+                incoming.end(self)
+            else:
+                incoming.add(self, None)
+        if is_plain:
             return True
-        self.connections.incoming.answer_last(self)
+        incoming.answer_last(self)
         if self.receiving not in states.OVER:
             self.close()
         return False

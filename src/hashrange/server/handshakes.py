@@ -159,15 +159,17 @@ class Handshake(asyncio.Protocol):
             self.end()
 
     def eof_received(self) -> bool:
-        """The client has ended its input: close now if TLS has not begun, else after the records received before."""
+        """The client has ended its input: `take_turn` closes, behind the records received before."""
         self._has_ended = True
-        if self._task is None:
-            return False
-        self._look()
+        self._handshakes.ask_for_turn(self)
         return True
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Clean up: the connection is lost before its handshake was done."""
+        """The connection is lost before its handshake was done. `_release` does the rest in a later turn."""
+        self.crowd.discard(self)
+        self._handshakes.connections.lost.add(partial(self._release, exc))
+
+    def _release(self, exc: Exception | None) -> None:
         self._leave()
         if self._tls is not None:
             self._tls.connection_lost(exc)
@@ -179,14 +181,17 @@ class Handshake(asyncio.Protocol):
         if self._transport.is_closing() or self._transport.get_protocol() is not self:
             return  # the connection is gone, or its handshake is done
         if self._task is None:
-            self._begin()
+            if self._has_ended:
+                self._handshakes.connections.lost.add(self._transport.abort)
+            else:
+                self._begin()
             return
         size_bytes = record_bytes(self._received)
         if size_bytes:
             self._hand_on(size_bytes)
             self._look()
         elif self._has_ended:
-            self._transport.abort()
+            self._handshakes.connections.lost.add(self._transport.abort)
 
     def end(self) -> None:
         """Close the connection at once."""

@@ -6,7 +6,8 @@ authenticated and decoded, then run, then answered. Each stage finds its code in
 before, which saves a tenth to a fifth of all CPU. If only one connection is open, it is answered at once. Connections
 that have had no reply yet are answered after the others, then connections whose last reply was large (a hundred replies
 of 1 MB take half a second), then long reads: those of at least `PIECE_BYTES`, and what follows of a request that is
-that long already (a hundred take 50 to 150 ms). Measurements: docs/adr/0019-turns.md.
+that long already (a hundred take 50 to 150 ms). Of clients that have ended their input, some are seen to in each turn.
+Measurements: docs/adr/0019-turns.md.
 """
 
 from collections import deque
@@ -27,6 +28,8 @@ request. Parsing all requests that fit into a piece takes 0.7 ms, all that fit i
 GROUP_MAX = 16
 """Most inputs (mostly of one read each) that are parsed, then answered, as one group: more would delay the first, and
 fill the processor's caches."""
+ENDS_MAX = 64
+"""Clients that have ended their input and are closed in one turn. In the next, kernel and loop take 25 µs for each."""
 TURN_SECONDS_MAX = 0.005
 """Time for input in one turn of the loop, which has other callbacks too; further input waits for the next turn."""
 
@@ -109,6 +112,10 @@ class Incoming:
         """Requests of connections without a reply so far, answered after those with a small last reply."""
         self._dear: deque[tuple[AnsweredConnection, HttpRequest]] = deque()
         """Requests of connections whose last reply was large, answered after `_new` and before `_long`."""
+        self._ended: deque[AnsweredConnection] = deque()
+        """Connections whose clients have ended their input, until that end is queued behind the input."""
+        self._is_late = False
+        """True if the last turn has left input."""
         self._is_turning = False
         self._is_due = False
         """True while `turn` runs or is scheduled."""
@@ -129,8 +136,21 @@ class Incoming:
             self._long.setdefault(connection, []).append(data)
         else:
             self._waiting.append((connection, data))
-        if self._is_due:
-            return
+        if not self._is_due:
+            self._begin_turn()
+
+    def end(self, connection: AnsweredConnection) -> None:
+        """The client has ended its input: queue the end behind that, in a turn; at once if no other connection is open.
+
+        If a client with thousands of connections is killed, the loop reports all of their ends in one step. What
+        follows from an end takes ten times as long as its report, so each turn does it for some of them.
+        """
+        self._ended.append(connection)
+        if not self._is_due:
+            self._begin_turn()
+
+    def _begin_turn(self) -> None:
+        """Process what is queued at the end of the turn; at once if no other connection is open."""
         self._is_due = True
         if len(self._open) == 1 or self._call_soon is None:
             self.turn()
@@ -172,7 +192,7 @@ class Incoming:
             self._is_due = was_due
             self._waiting += [(connection, data) for data in own]
             self._outgoing.flush()
-        if self._has_more() and not was_due:
+        if self._has_input() and not was_due:
             self._is_due = True
             if self._call_soon is None:
                 self.turn()
@@ -221,18 +241,29 @@ class Incoming:
         self._is_turning = self._is_due = True
         has_more = call_soon is not None  # also after an error: the next turn looks
         try:
+            self._queue_ends()
             self._go_round(ends_seconds)
-            while (has_more := self._has_more()) and self._monotonic() < ends_seconds:
+            while self._has_input() and self._monotonic() < ends_seconds:
                 self._go_round(ends_seconds)
+            has_more = self._has_input() or bool(self._ended)
         finally:
             self._is_turning = False
+            self._is_late = bool(self._waiting)
             self._is_due = has_more
             if call_soon is not None and has_more:
                 call_soon(self.turn)
             self._outgoing.flush()
 
-    def _has_more(self) -> bool:
+    def _has_input(self) -> bool:
         return bool(self._waiting or self._new or self._dear or self._long)
+
+    def _queue_ends(self) -> None:
+        """Queue the ends of some clients' input; fewer if the last turn has left input: they delay what comes next."""
+        ended = self._ended
+        if ended:
+            count = len(ended) if self._call_soon is None else GROUP_MAX if self._is_late else ENDS_MAX
+            for _ in range(min(count, len(ended))):
+                self.add(ended.popleft(), None)
 
     def _go_round(self, ends_seconds: float) -> None:
         """Process the queues in order until `ends_seconds`; of each at least one group, request or long read."""

@@ -234,7 +234,8 @@ def test_lists_in_memory_are_written_again_only_if_the_content_lacks_them() -> N
     both_bytes = lists.size_bytes(ACCOUNT)
     store.copying.restore(checkpoint)
     checkpoint.release()
-    lists.forget({ACCOUNT})
+    lists.count_client(ACCOUNT, 1)
+    lists.forget()
     assert lists.names_of(ACCOUNT, kept) == ("kept",)
     assert lists.is_durable
     assert lists.size_bytes(ACCOUNT) == size_bytes

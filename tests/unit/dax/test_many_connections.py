@@ -8,9 +8,11 @@ import pytest
 
 from hashrange.server.connections import HEAD_SECONDS_MAX, VISIT_SECONDS_MAX
 from hashrange.server.dax import nodes
+from hashrange.server.dax.begun_bytes import HELD_BYTES_MIN
 from hashrange.server.dax.connection import DaxConnection
 from tests.support.dax_client import HANDSHAKE, authorization, request_bytes
 from tests.support.waiting import until
+from tests.support.working import calls_of, lines_of
 from tests.unit.dax.test_many_nodes import InWorld, World, place_of
 from tests.unit.dax.test_many_nodes import in_world as in_world  # noqa: PLC0414 - a fixture
 from tests.unit.server.harness import FakeTransport
@@ -65,6 +67,60 @@ def test_the_connections_of_a_node_that_stops_are_ended_in_several_turns(
         assert max(ended) <= ENDED_TOGETHER
         assert sum(ended) == CONNECTIONS
         assert not world.nodes._clients.dax
+
+    in_world(test)
+
+
+@pytest.mark.parametrize("report", ["end", "end of TCP", "loss"])
+def test_the_reports_of_a_killed_clients_connections_are_short(in_world: InWorld, report: str) -> None:
+    """Thousands come in one step of the loop. What follows from them comes in slices of later turns."""
+
+    async def test(world: World) -> None:
+        await world.start()
+        clients, begun = world.nodes._clients, world.nodes._begun.strangers
+        clients.take_turns(asyncio.get_running_loop())
+        made, ended = connected(world, 2), list[bool]()
+        for connection, _ in made:
+            connection.data_received(HANDSHAKE[:5])
+        assert begun.size_bytes
+        for number, (connection, transport) in enumerate(made):
+            if report == "end":
+                calls = calls_of(connection.eof_received)  # one of them is the transport's
+            elif report == "end of TCP":
+                calls = calls_of(connection.note_end_of_tcp, lambda: ended.append(True))
+            else:
+                transport.close()
+                calls = calls_of(connection.connection_lost, None)
+                assert connection.is_over
+                assert connection not in clients.dax
+            assert number == 0 or calls <= 3
+            assert transport.is_closed == (report == "loss")
+        assert begun.size_bytes
+        await until(lambda: all(transport.is_closed for _, transport in made) and not clients.lost)
+        assert ended == [True, True] * (report == "end of TCP")
+        for connection, _ in made:
+            connection.connection_lost(None)
+        await until(lambda: not begun.size_bytes)
+        assert not clients.dax
+
+    in_world(test)
+
+
+def test_a_lost_connection_that_holds_most_is_released_for_others(in_world: InWorld) -> None:
+    """It is not released yet: the one that goes for another must hold nothing behind that."""
+
+    async def test(world: World) -> None:
+        await world.start()
+        clients, begun = world.nodes._clients, world.nodes._begun.strangers
+        clients.lost.take_turns(lambda _: None)
+        begun.limit_bytes = HELD_BYTES_MIN
+        (lost, its_transport), (other, transport) = connected(world, 2)
+        lost.data_received(HANDSHAKE[:5])
+        its_transport.close()
+        lost.connection_lost(None)
+        other.data_received(HANDSHAKE[:5])
+        assert begun.size_bytes == HELD_BYTES_MIN
+        assert not transport.is_aborted
 
     in_world(test)
 
@@ -150,5 +206,32 @@ def test_what_many_nodes_have_kept_is_freed_in_turn(in_world: InWorld) -> None:
             await asyncio.sleep(0)
             before, left = left, sum(map(len, kept))
             assert before - left <= nodes.FREED_TOGETHER
+
+    in_world(test)
+
+
+def test_content_that_is_replaced_looks_at_no_connection(in_world: InWorld) -> None:
+    """Each of 12,000 connections was asked for its account, at once."""
+
+    async def test(world: World) -> None:
+        await world.start()
+        date = datetime.fromtimestamp(world.clock.wall_time(), UTC).strftime("%Y%m%dT%H%M%SZ")
+        made, lines = list[DaxConnection](), list[int]()
+        for _ in range(2):
+            for connection, _ in connected(world):
+                connection.data_received(HANDSHAKE + authorization(date=date))
+                made.append(connection)
+            await until(lambda: all(connection.client.scope is not None for connection in made))
+            lines.append(lines_of(world.nodes.forget))
+        assert lines[1] <= lines[0]
+        account = made[0].account
+        assert world.nodes._lists._kept == {account}
+        for connection in made[1:]:
+            connection.connection_lost(None)
+        world.nodes.forget()
+        assert world.nodes._lists._kept == {account}
+        made[0].abort()
+        world.nodes.forget()
+        assert not world.nodes._lists._kept
 
     in_world(test)

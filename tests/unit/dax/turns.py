@@ -87,6 +87,7 @@ class TurnsClient:
             BegunRequests(BegunBytes(1 << 30), BegunBytes(1 << 30), node.long_reads),
             lambda _: True,
             lambda _: None,
+            lambda run: run(),
         )
         self.transport = FakeTransport()
         self._connection.connection_made(self.transport)

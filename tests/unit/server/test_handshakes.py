@@ -26,6 +26,7 @@ from hashrange.server.receive_budget import BEGINNINGS_BYTES_MAX
 from hashrange.settings import Settings
 from tests.support.garbage import garbage_made
 from tests.support.waiting import until
+from tests.support.working import calls_of
 from tests.unit.server.harness import FakeTransport, FrontEnd, StubStore, Turns
 from tests.unit.server.listening import TLS, ask, close, read_reply, request_bytes
 from tests.unit.server.listening import play as play  # noqa: PLC0414 - a fixture
@@ -541,6 +542,54 @@ def test_unfinished_hellos_are_bounded_in_sum() -> None:
         assert isinstance(left, Handshake)
         left.connection_lost(None)
     assert front.connections.receive_budget._beginnings_bytes == 0
+
+
+class HandshakeTransport(FakeTransport):
+    """The transport of a handshake, which is its protocol."""
+
+    def __init__(self, handshake: Handshake) -> None:
+        super().__init__()
+        self.handshake = handshake
+
+    def get_protocol(self) -> Handshake:
+        return self.handshake
+
+
+@pytest.mark.parametrize("report", ["end", "loss"])
+def test_the_reports_of_a_killed_clients_handshakes_are_short(report: str) -> None:
+    """Thousands come in one step of the loop. What follows from them comes in slices of later turns."""
+    front, turns = FrontEnd(), TimedTurns()
+    waiting = Handshakes(front.connections, ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER))
+    loop: Any = turns
+    waiting.take_turns(loop)
+    front.connections.take_turns(loop)
+    made = []
+    for _ in range(2):
+        handshake = Handshake(waiting)
+        transport = HandshakeTransport(handshake)
+        handshake.connection_made(transport)
+        handshake.data_received(b"\x16\x03")
+        made.append((handshake, transport))
+    assert front.connections.receive_budget._beginnings_bytes == 4
+    for number, (handshake, transport) in enumerate(made):
+        if report == "end":
+            calls = calls_of(handshake.eof_received)
+        else:
+            transport.close()
+            calls = calls_of(handshake.connection_lost, None)
+            assert handshake not in waiting.of_https
+        assert number == 0 or calls <= 4
+        assert not transport.is_aborted
+    while turns.due:
+        turns.turn()
+    assert [transport.is_aborted for _, transport in made] == [report == "end"] * 2
+    for handshake, _ in made:
+        if report == "end":
+            handshake.connection_lost(None)
+    while turns.due:
+        turns.turn()
+    assert front.connections.receive_budget._beginnings_bytes == 0
+    assert not waiting._silent
 
 
 @pytest.mark.parametrize("is_dax", [False, True])

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hashrange.server.connection import Connection
-from hashrange.server.incoming import GROUP_MAX, NO_REPLY, PIECE_BYTES, TURN_SECONDS_MAX, Respond
+from hashrange.server.incoming import ENDS_MAX, GROUP_MAX, NO_REPLY, PIECE_BYTES, TURN_SECONDS_MAX, Respond
 from hashrange.wire.http import LARGE_BYTES, HttpRequest
 from tests.unit.server.harness import FakeTransport, FrontEnd, Turns, echo, replies
 
@@ -394,3 +394,48 @@ def test_replies_that_are_made_are_sent_though_a_later_group_fails(front: FrontE
     with pytest.raises(ValueError, match="a bug of ours"):
         turns.turn()
     assert [len(replies(transport.written)) for _, transport in clients] == [1, 0]
+
+
+@pytest.mark.parametrize("close_seconds", [0.0, TURN_SECONDS_MAX / (GROUP_MAX - 1.5)])
+def test_a_request_waits_for_a_few_of_many_clients_that_have_left(
+    front: FrontEnd, turns: Turns, monkeypatch: pytest.MonkeyPatch, close_seconds: float
+) -> None:
+    """A killed client's thousands of connections were closed before a request that came next, hundreds in one turn."""
+    close, closed = FakeTransport.close, list[FakeTransport]()
+
+    def close_slowly(transport: FakeTransport) -> None:
+        front.clock.advance_all(close_seconds)
+        closed.append(transport)
+        close(transport)
+
+    monkeypatch.setattr(FakeTransport, "close", close_slowly)
+    front.connections.connections_max = 20 * ENDS_MAX
+    for connection, _ in [front.connect() for _ in range(10 * ENDS_MAX)]:
+        connection.eof_received()
+    turns.turn()
+    connection, transport = front.connect()
+    connection.data_received(front.request())
+    while not transport.written:
+        turns.turn()
+    assert len(closed) <= 2 * ENDS_MAX
+    while turns.due:
+        before = len(closed)
+        turns.turn()
+        assert len(closed) - before <= ENDS_MAX
+    assert len(closed) == 10 * ENDS_MAX
+
+
+def test_ends_of_input_come_while_requests_take_all_of_the_time(front: FrontEnd, turns: Turns) -> None:
+    groups_of(front, TURN_SECONDS_MAX)
+    clients = [front.connect() for _ in range(5 * GROUP_MAX)]
+    ending, transport = front.connect()
+    ending.eof_received()
+    for connection, _ in clients:
+        connection.data_received(front.request())
+    for _ in range(3):
+        for connection, _ in clients[:GROUP_MAX]:
+            connection.data_received(front.request())
+        turns.turn()
+    for _ in range(6):
+        turns.turn()
+    assert transport.is_closed

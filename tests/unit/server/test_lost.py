@@ -10,7 +10,7 @@ from hashrange.server.connection import Connection
 from hashrange.server.connection_states import WAITING
 from hashrange.server.connections import Connections
 from hashrange.server.incoming import TURN_SECONDS_MAX
-from hashrange.server.lost import SLICE_SECONDS_MAX
+from hashrange.server.lost import SLICE_SECONDS_MAX, TOGETHER_MAX, Lost
 from hashrange.server.receive_budget import RECEIVE_BYTES_MAX, SMALL_BYTES, ReceiveBudget
 from hashrange.wire.http import HttpRequest
 from tests.support.working import calls_of
@@ -57,6 +57,21 @@ def test_the_report_of_a_lost_connection_calls_next_to_nothing(front: FrontEnd, 
     assert calls_of(connection.connection_lost, None) <= 2
 
 
+@pytest.mark.parametrize("report", ["of TCP", "of TCP below TLS"])
+def test_the_report_of_an_end_of_input_calls_next_to_nothing(front: FrontEnd, turns: Turns, report: str) -> None:
+    clients = [front.connect() for _ in range(2)]
+    clients[0][0].eof_received()  # schedules the turn
+    (connection, transport), ended = clients[1], list[bool]()
+    if report == "of TCP":
+        assert calls_of(connection.eof_received) <= 3  # one of them is the transport's
+    else:
+        assert calls_of(connection.note_end_of_tcp, lambda: ended.append(True)) <= 2
+    assert not transport.is_closed
+    finish(turns)
+    assert transport.is_closed
+    assert ended == [True] * (report != "of TCP")
+
+
 def test_what_lost_connections_hold_is_released_in_slices(
     front: FrontEnd, turns: Turns, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -84,6 +99,20 @@ def test_what_lost_connections_hold_is_released_in_slices(
         left = len(lost)
     assert budget._beginnings_bytes == 0
     assert not turns.due
+
+
+def test_however_quick_it_is_only_so_many_are_seen_to_in_one_turn(turns: Turns) -> None:
+    """What closing a connection costs comes in the next turn, so that time alone would not bound it."""
+    lost, done = Lost(lambda: 0.0), list[int]()
+    lost.take_turns(turns.call_soon)
+    for number in range(2 * TOGETHER_MAX + 1):
+        lost.add(lambda number=number: done.append(number))  # type: ignore[misc]
+    lengths = []
+    while turns.due:
+        turns.turn()
+        lengths.append(len(done))
+    assert lengths == [TOGETHER_MAX, 2 * TOGETHER_MAX, 2 * TOGETHER_MAX + 1]
+    assert done == sorted(done)
 
 
 def test_an_error_of_ours_in_a_release_keeps_no_other_from_it(

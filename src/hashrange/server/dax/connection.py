@@ -5,6 +5,7 @@ A fault of the bytes ends this connection only.
 import asyncio
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import TypeVar, cast
 
 from hashrange.dax.node_caches import LATENCIES_MAX
@@ -29,13 +30,16 @@ LONG_REPLY_BYTES = 256 * 1024
 
 Told = TypeVar("Told")
 Tell = Callable[["DaxConnection"], Told]
+Later = Callable[[Callable[[], None]], None]
 
 
 class DaxConnection(DaxAnswer, asyncio.Protocol):
     """The protocol of one connection, which takes the reply to the one request that is in work."""
 
-    def __init__(self, node: DaxNode, begun: BegunRequests, opened: "Tell[bool]", closed: "Tell[None]") -> None:
-        """`opened` returns False if there are too many connections."""
+    def __init__(
+        self, node: DaxNode, begun: BegunRequests, opened: "Tell[bool]", closed: "Tell[None]", later: Later
+    ) -> None:
+        """`opened` returns False if there are too many connections. `later`: calls a function in a later turn."""
         self._now = node.service.clock.monotonic
         self._is_slice_over = node.service.workers.is_over
         self._node = node
@@ -43,6 +47,7 @@ class DaxConnection(DaxAnswer, asyncio.Protocol):
         self._counted_in = begun.strangers
         self._opened = opened
         self._closed = closed
+        self._later = later
         self._frames = Frames(is_trusted=False)
         self._arrived: deque[bytes] = deque()
         """Received bytes that have not been read."""
@@ -58,7 +63,7 @@ class DaxConnection(DaxAnswer, asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self.socket_transport: asyncio.Transport | None = None
         """With TLS, the socket's transport, which is below `_transport`; else None."""
-        self._has_ended = False
+        self._has_ended = self._is_released = False
         self.client = DaxClient()
         self._late_since_seconds: float | None = self._now()
         """Monotonic time since when the client keeps the node waiting, as far as known; None: it does not."""
@@ -168,14 +173,24 @@ class DaxConnection(DaxAnswer, asyncio.Protocol):
         else:
             transport.close()
 
-    def eof_received(self) -> None:
-        """Called by the loop, or by TLS, when the client sends nothing more."""
+    def eof_received(self) -> bool:
+        """Called by the loop, or by TLS, when the client sends nothing more: close the connection in a later turn,
+        because thousands may end in one step of the loop. Returns False if the client has ended TLS, which closes now.
+        """
+        transport = self._transport
+        if transport is None or not transport.can_write_eof():
+            return False
+        self._later(transport.close)
+        return True
+
+    def note_end_of_tcp(self, end_tls: Callable[[], None]) -> None:
+        """The client has ended TCP, but not TLS: close the connection in a later turn."""
+        self._later(partial(self._close_tls, end_tls))
+
+    def _close_tls(self, end_tls: Callable[[], None]) -> None:
         if self._transport is not None:
             self._transport.close()
-
-    def note_end_of_tcp(self, _end_tls: Callable[[], None]) -> None:
-        """The client has ended TCP, but not TLS: close the connection."""
-        self.eof_received()
+        end_tls()
 
     def pause_writing(self) -> None:
         """Called by the loop when the client reads too slowly."""
@@ -189,8 +204,10 @@ class DaxConnection(DaxAnswer, asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Called by the loop."""
         del exc
-        self._begun.long_reads.forget(self)
-        self._end()
+        if not self._has_ended:
+            self._has_ended = True
+            self._closed(self)
+            self._later(self._release)
 
     # --- requests and replies -------------------------------------------------------------------
 
@@ -213,18 +230,25 @@ class DaxConnection(DaxAnswer, asyncio.Protocol):
         while requests and not self._is_waiting and not self._is_writing_held and not self.is_over:
             request = requests.popleft()
             if request.method == "authorizeConnection":
-                self.client = self._node.authorize(request)
+                self._become(self._node.authorize(request))
             else:
                 self._is_waiting = True
                 self._began_seconds = self._now()
                 if self.client.temporary_key is not None:
-                    self.client = self._node.look_again(self.client)
+                    self._become(self._node.look_again(self.client))
                 self._node.begin(self.client, request, self)
             if requests:
                 look()
         self._is_going_on = False
         if bool(requests) != self._is_held:
             self.listen()
+
+    def _become(self, client: DaxClient) -> None:
+        """The client has said who it is, is not let in any more, or has gone."""
+        for one, change in ((self.client, -1), (client, 1)):
+            if one.scope is not None:
+                self._node.lists.count_client(one.scope.account, change)
+        self.client = client
 
     def listen(self) -> None:
         """Stop receiving while there is something that has not begun, or the long reads of this turn are enough;
@@ -274,11 +298,19 @@ class DaxConnection(DaxAnswer, asyncio.Protocol):
         self._end()
 
     def _end(self) -> None:
-        if self._has_ended:
+        if not self._has_ended:
+            self._has_ended = True
+            self._closed(self)
+        self._release()
+
+    def _release(self) -> None:
+        """Release what the connection holds, which has ended, and abandon the request in work."""
+        if self._is_released:
             return
-        self._has_ended = True
+        self._is_released = True
+        self._begun.long_reads.forget(self)
         self._counted_in.count(self, 0)
+        self._become(DaxClient())
         self._own_begun_bytes = 0
         self._requests.clear()
         self.on_over()
-        self._closed(self)

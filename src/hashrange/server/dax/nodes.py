@@ -74,7 +74,7 @@ class _Running:
 
     def connect(self) -> asyncio.BaseProtocol:
         """The protocol of a new connection."""
-        make = partial(DaxConnection, self.node, self._begun, self._let_in, self._forget)
+        make = partial(DaxConnection, self.node, self._begun, self._let_in, self._forget, self._clients.lost.add)
         if self._handshakes is None or not self._clients.has_room(is_dax=True):
             return make()
         return Handshake(self._handshakes, make)
@@ -144,8 +144,7 @@ class DaxNodes:
             self._metrics.forget()
         for running in self._running.values():
             self._leave([], running.caches)
-        connections = [one for running in self._running.values() for one in running.connections]
-        self._lists.forget({one.account for one in connections if one.client.scope is not None})
+        self._lists.forget()
 
     def address(self) -> str:
         """Implements `NodeHost.address`."""
