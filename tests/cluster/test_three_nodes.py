@@ -1,5 +1,5 @@
-"""Two servers over three nodes of Apache Cassandra, of which some are killed and paused while clients write: what was
-acknowledged is there, once, and nothing else is.
+"""Two servers over three nodes of Apache Cassandra, of which one node is killed while clients write, and then a server:
+what was acknowledged is there, once, and nothing else is.
 """
 
 import random
@@ -19,8 +19,8 @@ COUNTERS = 12
 ACCOUNTS = 6
 BALANCE = 100
 TABLE = "counters"
-CLIENTS = 6
-STEPS = 25
+CLIENTS = 4
+STEPS = 10
 
 
 @pytest.fixture(scope="module")
@@ -124,12 +124,9 @@ def test_what_is_acknowledged_is_there_once(cluster: LocalCluster) -> None:
         cluster.kill("2")
         for one in working:
             one.result()
-        cluster.start("2")
-        cluster.pause("3")
-        for one in [pool.submit(work, number) for number in range(CLIENTS)]:
-            one.result()
-        cluster.resume("3")
-    counted = numbers_of(clients[1], "counter", COUNTERS, "n")
+    cluster.kill("s2")
+    clients[1].close()
+    counted = numbers_of(clients[0], "counter", COUNTERS, "n")
     assert sum(doings.added) > CLIENTS * STEPS // 2
     for number in range(COUNTERS):
         assert doings.added[number] <= counted[number] <= doings.added[number] + doings.unknown[number]

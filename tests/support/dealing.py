@@ -13,6 +13,7 @@ MACHINE = "machine"
 TOGETHER = {
     MACHINE: (
         "tests/clients/",
+        "tests/cluster/",
         "tests/packaging/",
         "tests/performance/test_harness.py",
         "tests/soak/",
