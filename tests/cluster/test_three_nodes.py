@@ -15,6 +15,7 @@ from botocore.exceptions import ClientError, HTTPClientError
 
 from hashrange.local_cluster.cluster import LocalCluster, local_cluster
 
+pytestmark = pytest.mark.needs("java", "mvn")
 COUNTERS = 12
 ACCOUNTS = 6
 BALANCE = 100
