@@ -5,14 +5,14 @@ from collections.abc import Callable
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from hashrange.local_cluster.cluster_file import CassandraNode, ClusterRecord, HashrangeServer
+from hashrange.local_cluster.cluster_file import CassandraNode, ClusterMember, ClusterRecord, HashrangeServer
 from hashrange.local_cluster.cql_frames import ANSWER_SECONDS, CqlRefusal, count_in, run_query
-from hashrange.local_cluster.processes import state_of
+from hashrange.local_cluster.processes import process_state
 
 _FROM_ITSELF = "SELECT key FROM system.local"
 _PEERS = "SELECT count(*) FROM system.peers_v2"
 _FROM_ALL = "SELECT session_id FROM system_traces.sessions LIMIT 1"
-"""At ALL, the node that is asked must reach all that it knows: each of them has rows of this keyspace, of two replicas."""
+"""At ALL, a node must reach all that it knows: each of them has rows of this keyspace, of two replicas."""
 
 MemberState = Literal["ready", "silent", "paused", "ended"]
 """`silent`: it runs, and does not answer."""
@@ -22,7 +22,7 @@ def node_check(record: ClusterRecord) -> Callable[[CassandraNode], bool]:
     """What tells whether a node answers, and reaches all others.
     If not all run, only whether it answers can be asked.
     """
-    if len(record.nodes) > 1 and all(state_of(one.process) == "running" for one in record.nodes):
+    if len(record.nodes) > 1 and all(process_state(one.process) == "running" for one in record.nodes):
         return lambda node: _executes(node, record, _FROM_ALL, others=len(record.nodes) - 1)
     return lambda node: _executes(node, record)
 
@@ -37,8 +37,8 @@ def state_of_server(server: HashrangeServer) -> MemberState:
     return _state(server, lambda: server.url is not None and _is_healthy(server.url))
 
 
-def _state(member: CassandraNode | HashrangeServer, answers: Callable[[], bool]) -> MemberState:
-    state = state_of(member.process)
+def _state(member: ClusterMember, answers: Callable[[], bool]) -> MemberState:
+    state = process_state(member.process)
     if state == "running":
         return "ready" if answers() else "silent"
     return state

@@ -80,8 +80,8 @@ def _fetch(folder: str, names: list[str], digests: Mapping[str, str], environmen
     program = shutil.which("mvn", path=environment.get("PATH"))
     if program is None:
         raise ClusterFailure(
-            "Cassandra's jars are fetched by Maven, and mvn was not found. Install Maven (apt-get install maven, or brew"
-            f" install maven), or copy the jars that {DIGESTS_FILE} lists into {folder}."
+            "Cassandra's jars are fetched by Maven, and mvn was not found. Install Maven (apt-get install maven, or"
+            f" brew install maven), or copy the jars that {DIGESTS_FILE} lists into {folder}."
         )
     os.makedirs(folder, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=os.path.dirname(folder), prefix="fetched-") as fetched:
@@ -98,8 +98,8 @@ def _fetch(folder: str, names: list[str], digests: Mapping[str, str], environmen
         wrong = _wrong_jars(fetched, digests, names)
         if wrong:
             raise ClusterFailure(
-                f"{wrong[0]}, as Maven has it, is not the file with the SHA-256 {digests[wrong[0]]}. Remove it from Maven's"
-                " repository (~/.m2/repository), so that it is fetched again."
+                f"{wrong[0]}, as Maven has it, is not the file with the SHA-256 {digests[wrong[0]]}. Remove it from"
+                " Maven's repository (~/.m2/repository), so that it is fetched again."
             )
         for name in names:
             os.replace(os.path.join(fetched, name), os.path.join(folder, name))

@@ -35,7 +35,12 @@ def test_a_cluster_is_made_shown_and_ended(folder: str, capsys: Printed) -> None
     assert main(["cluster", "pause", "--dir", folder, "3"]) == DONE
     capsys.readouterr()
     assert main(["cluster", "status", "--dir", folder]) == FAILED
-    assert [line.split()[-1] for line in capsys.readouterr().out.splitlines()[:4]] == ["ready", "ended", "paused", "ended"]
+    assert [line.split()[-1] for line in capsys.readouterr().out.splitlines()[:4]] == [
+        "ready",
+        "ended",
+        "paused",
+        "ended",
+    ]
 
     assert main(["cluster", "resume", "3", "--dir", folder]) == DONE
     assert main(["cluster", "start", "2", "--dir", folder]) == DONE
