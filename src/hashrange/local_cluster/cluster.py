@@ -39,7 +39,7 @@ from hashrange.local_cluster.failures import ClusterFailure
 from hashrange.local_cluster.jars import require_jars
 from hashrange.local_cluster.java import find_java, java_arguments
 from hashrange.local_cluster.node_files import LOG, write_node_files
-from hashrange.local_cluster.processes import holds_within, launch, send_signal, process_state
+from hashrange.local_cluster.processes import holds_within, launch, process_state, send_signal
 
 KEYSPACE = "hashrange"
 HEAP_MB = 384

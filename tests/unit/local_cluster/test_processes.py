@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hashrange.local_cluster.processes import ProcessMark, launch, send_signal, process_state
+from hashrange.local_cluster.processes import ProcessMark, launch, process_state, send_signal
 from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
