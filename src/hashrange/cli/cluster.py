@@ -32,7 +32,7 @@ OF_MEMBERS = ("kill", "pause", "resume", "start")
 DEEDS = ("up", "status", "down", *OF_MEMBERS)
 OF_UP = {"nodes": "--nodes", "servers": "--servers", "commitlog_sync": "--commitlog-sync", "heap_mb": "--heap"}
 """What an option of `up` is called in the record of a cluster → its flag."""
-NODES_MAX, SERVERS_MAX, HEAP_MB_MAX = 9, 99, 65_536
+NODES, SERVERS, HEAPS_MB = range(1, 10), range(100), range(256, 65_537)
 FOLDER = "hashrange-cluster"
 COMMITLOG_SYNCS = ("batch", "periodic")
 DEFAULTS: dict[str, Any] = {"nodes": 3, "servers": 2, "heap_mb": 384, "commitlog_sync": "batch"}
@@ -82,13 +82,13 @@ def bring_up(cluster: "LocalCluster", options: Any) -> None:
     Raises UsageError, ClusterFailure.
     """
     wish = {
-        "nodes": whole_number(options.nodes, "--nodes", NODES_MAX),
-        "servers": whole_number(options.servers, "--servers", SERVERS_MAX),
-        "heap_mb": whole_number(options.heap_mb, "--heap", HEAP_MB_MAX),
+        "nodes": whole_number(options.nodes, "--nodes", NODES),
+        "servers": whole_number(options.servers, "--servers", SERVERS),
+        "heap_mb": whole_number(options.heap_mb, "--heap", HEAPS_MB),
         "commitlog_sync": options.commitlog_sync,
     }
-    if wish["nodes"] in {0, 2}:
-        raise UsageError(f"--nodes is 1, or 3 to {NODES_MAX}: of two nodes, none may fail.")
+    if wish["nodes"] == 2:
+        raise UsageError(f"--nodes is 1, or 3 to {NODES[-1]}: of two nodes, none may fail.")
     if options.commitlog_sync not in {None, *COMMITLOG_SYNCS}:
         raise UsageError(f"--commitlog-sync is one of {', '.join(COMMITLOG_SYNCS)}.")
     if not cluster.exists:
@@ -109,12 +109,12 @@ def bring_up(cluster: "LocalCluster", options: Any) -> None:
     cluster.up(complain)
 
 
-def whole_number(word: str | None, flag: str, largest: int) -> int | None:
+def whole_number(word: str | None, flag: str, numbers: range) -> int | None:
     """The number that an option was given; None if it was not. Raises UsageError."""
     if word is None:
         return None
-    if not (word.isascii() and word.isdecimal() and len(word) <= len(str(largest)) and int(word) <= largest):
-        raise UsageError(f"{flag} is a whole number, at most {largest}; {word} is not.")
+    if not (word.isascii() and word.isdecimal() and len(word) <= len(str(numbers[-1])) and int(word) in numbers):
+        raise UsageError(f"{flag} is a whole number from {numbers[0]} to {numbers[-1]}; {word} is not.")
     return int(word)
 
 
@@ -138,7 +138,7 @@ def build_parser() -> CommandParser:
         "hashrange cluster up|status|down [OPTION …]\n       hashrange cluster kill|pause|resume|start NAME …"
     )
     parser.add_argument("deed", metavar="|".join(DEEDS), help="What to do.")
-    parser.add_argument("names", metavar="NAME", nargs="*", help="Nodes 1 2 3 and servers s1 s2.")
+    parser.add_argument("names", metavar="NAME", nargs="*", default=[], help="Nodes 1 2 3 and servers s1 s2.")
     parser.add_argument(
         "--dir", dest="folder", metavar="DIR", default=FOLDER, help=f"The folder of the cluster. [./{FOLDER}]"
     )

@@ -2,7 +2,7 @@
 
 import http.client
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Literal
 from urllib.parse import urlsplit
 
 from hashrange.local_cluster.cluster_file import CassandraNode, ClusterMember, ClusterRecord, HashrangeServer
@@ -18,18 +18,19 @@ MemberState = Literal["ready", "silent", "paused", "ended"]
 """`silent`: it runs, and does not answer."""
 
 
-def node_check(record: ClusterRecord) -> Callable[[CassandraNode], bool]:
-    """What tells whether a node answers, and reaches all others.
-    If not all run, only whether it answers can be asked.
-    """
-    if len(record.nodes) > 1 and all(process_state(one.process) == "running" for one in record.nodes):
-        return lambda node: _executes(node, record, _FROM_ALL, others=len(record.nodes) - 1)
-    return lambda node: _executes(node, record)
+def reaches_all_nodes(record: ClusterRecord, node: CassandraNode) -> bool:
+    """True if a node answers, knows all others and reaches them. `record` has more than one node."""
+    return _executes(node, record, _FROM_ALL, others=len(record.nodes) - 1)
+
+
+def answers_itself(record: ClusterRecord, node: CassandraNode) -> bool:
+    """True if a node answers, whatever it knows of the others."""
+    return _executes(node, record)
 
 
 def state_of_node(record: ClusterRecord, node: CassandraNode) -> MemberState:
     """What a node does now."""
-    return _state(node, lambda: _executes(node, record))
+    return _state(node, lambda: answers_itself(record, node))
 
 
 def state_of_server(server: HashrangeServer) -> MemberState:
@@ -57,12 +58,10 @@ def _executes(node: CassandraNode, record: ClusterRecord, query: str = _FROM_ITS
 
 
 def _is_healthy(url: str) -> bool:
-    parts = urlsplit(url)
-    kind: Any = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-    connection = kind(parts.netloc, timeout=ANSWER_SECONDS)
+    connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=ANSWER_SECONDS)
     try:
         connection.request("GET", "/")
-        return bool(connection.getresponse().status == http.HTTPStatus.OK)
+        return connection.getresponse().status == http.HTTPStatus.OK
     except (OSError, http.client.HTTPException):
         return False
     finally:

@@ -23,7 +23,13 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from hashrange.local_cluster.addresses import choose_addresses
-from hashrange.local_cluster.answers import MemberState, node_check, state_of_node, state_of_server
+from hashrange.local_cluster.answers import (
+    MemberState,
+    answers_itself,
+    reaches_all_nodes,
+    state_of_node,
+    state_of_server,
+)
 from hashrange.local_cluster.cluster_file import (
     FILE,
     CassandraNode,
@@ -34,7 +40,6 @@ from hashrange.local_cluster.cluster_file import (
     read_record,
     write_record,
 )
-from hashrange.local_cluster.cql_frames import run_query
 from hashrange.local_cluster.failures import ClusterFailure
 from hashrange.local_cluster.jars import require_jars
 from hashrange.local_cluster.java import find_java, java_arguments
@@ -141,47 +146,42 @@ class LocalCluster:
         `tell` is called with a line about each step that takes long.
         """
         record = self.record
-        for member in record.members:
-            send_signal(member.process, signal.SIGCONT)
-        self._start_nodes([node.name for node in record.nodes], tell)
-        self.create_keyspace(record.keyspace)
-        self._start_servers([server.name for server in record.servers], tell)
+        names = [one.name for one in record.members]
+        self.resume(*names)
+        self._start(names, tell)
 
     def start(self, *names: str) -> None:
         """Start members that have ended, and return once they are ready."""
+        self._start(names, lambda line: None)
+
+    def _start(self, names: Collection[str], tell: TellStep) -> None:
         record = self._with_members(names)
-        self._start_nodes([node.name for node in record.nodes if node.name in names])
-        self._start_servers([server.name for server in record.servers if server.name in names])
+        self._start_nodes([one.name for one in record.nodes if one.name in names], tell)
+        servers = [one.name for one in record.servers if one.name in names]
+        if not self.server_urls:
+            # The first server makes the keyspace and its tables: nodes that change the schema at once may disagree.
+            self._start_servers(servers[:1], tell)
+        self._start_servers(servers, tell)
 
-    def create_keyspace(self, name: str) -> None:
-        """Make a keyspace with this cluster's number of replicas, if it is not there."""
-        record = self.record
-        replicas = min(REPLICAS, len(record.nodes))
-        address = next((one.address for one in record.nodes if process_state(one.process) == "running"), None)
-        if address is None:
-            raise ClusterFailure(f"no node of the cluster in {self.folder} runs. `hashrange cluster up` starts them.")
-        run_query(
-            address,
-            record.cql_port,
-            f"CREATE KEYSPACE IF NOT EXISTS {name} WITH replication ="
-            f" {{'class': 'NetworkTopologyStrategy', 'datacenter1': {replicas}}}",
-        )
-
-    def _start_nodes(self, names: Collection[str], tell: TellStep = lambda line: None) -> None:
-        java, jars = find_java(os.environ), require_jars(os.environ, tell)
+    def _start_nodes(self, names: Collection[str], tell: TellStep) -> None:
         with self._changing() as record:
             nodes = [one for one in record.nodes if one.name in names]
             ended = [one for one in nodes if process_state(one.process) == "ended"]
             if ended:
+                java, jars = find_java(os.environ), require_jars(os.environ, tell)
                 tell(f"Starting {_told('node', ended)} of Cassandra.")
             for node in ended:
                 folder = self.folder_of(node.name)
                 write_node_files(folder, record, node)
                 command = [java, *java_arguments(folder, jars, record.heap_mb)]
                 node.process = launch(command, folder, os.path.join(folder, OUTPUT))
-        self._wait(nodes, node_check(record))
+        if len(record.nodes) > 1 and nodes and all(process_state(one.process) == "running" for one in record.nodes):
+            # The others must know a node that comes back, too, before they use it again.
+            self._wait(record.nodes, lambda node: reaches_all_nodes(record, node))
+        else:
+            self._wait(nodes, lambda node: answers_itself(record, node))
 
-    def _start_servers(self, names: Collection[str], tell: TellStep = lambda line: None) -> None:
+    def _start_servers(self, names: Collection[str], tell: TellStep) -> None:
         offsets = {}
         with self._changing() as record:
             servers = [one for one in record.servers if one.name in names]
@@ -287,13 +287,21 @@ class LocalCluster:
             if not holds_within(END_SECONDS, lambda: all(process_state(one) == "ended" for one in processes)):  # noqa: B023
                 self.kill(*(one.name for one in members))
         if is_deleting:
+            self._delete(record)
+
+    def _delete(self, record: ClusterRecord) -> None:
+        """Remove what belongs to the cluster; its file last, so that a deletion that fails can be tried again."""
+        try:
             for one in record.members:
-                shutil.rmtree(self.folder_of(one.name), ignore_errors=True)
-            for name in (FILE, LOCK_FILE):
+                if os.path.exists(self.folder_of(one.name)):
+                    shutil.rmtree(self.folder_of(one.name))
+            for name in (LOCK_FILE, FILE):
                 with contextlib.suppress(FileNotFoundError):
                     os.remove(os.path.join(self.folder, name))
-            with contextlib.suppress(OSError):
-                os.rmdir(self.folder)
+        except OSError as error:
+            raise ClusterFailure(f"{error.filename} cannot be removed: {error.strerror}.") from error
+        with contextlib.suppress(OSError):
+            os.rmdir(self.folder)
 
     # --- the record --------------------------------------------------------------------------
 

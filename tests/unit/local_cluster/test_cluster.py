@@ -40,7 +40,11 @@ def test_all_members_come_up(cluster: LocalCluster) -> None:
     assert states(cluster) == dict.fromkeys(["1", "2", "3", "s1", "s2"], "ended")
     cluster.up(told.append)
     assert states(cluster) == dict.fromkeys(["1", "2", "3", "s1", "s2"], "ready")
-    assert told[1:] == ["Starting nodes 1, 2, 3 of Cassandra.", "Starting servers s1, s2 of Hashrange."]
+    assert told[1:] == [
+        "Starting nodes 1, 2, 3 of Cassandra.",
+        "Starting server s1 of Hashrange.",
+        "Starting server s2 of Hashrange.",
+    ]
     hosts = [node.address for node in cluster.record.nodes]
     assert cluster.store_address == f"cassandra://{','.join(f'{host}:9042' for host in hosts)}/hashrange"
     assert [one.place for one in cluster.status()] == [*(f"{host}:9042" for host in hosts), *cluster.server_urls]
@@ -53,11 +57,29 @@ def test_nodes_are_ready_once_each_reaches_all_others(cluster: LocalCluster) -> 
     count = "1 SELECT count(*) FROM system.peers_v2"  # the stand-in hears of one more each time
     from_all = "5 SELECT session_id FROM system_traces.sessions LIMIT 1"
     assert [queries(cluster, name)[:3] for name in "123"] == [[count, count, from_all]] * 3
-    (made,) = (line for line in queries(cluster, "1") if "CREATE" in line)
-    assert made.endswith(
-        "CREATE KEYSPACE IF NOT EXISTS hashrange WITH replication ="
-        " {'class': 'NetworkTopologyStrategy', 'datacenter1': 3}"
-    )
+
+
+def test_a_node_that_comes_back_is_ready_once_the_others_reach_it(cluster: LocalCluster) -> None:
+    cluster.make(nodes=3)
+    cluster.up()
+    cluster.kill("1")
+    before = queries(cluster, "2")
+    cluster.start("1")
+    assert any(line.startswith("5 ") for line in queries(cluster, "2")[len(before) :])
+
+
+def test_one_server_alone_makes_the_keyspace(cluster: LocalCluster) -> None:
+    cluster.make(nodes=1, servers=2)
+    cluster.up()
+    logs = {name: Path(cluster.folder_of(name), "output.log") for name in ("s1", "s2")}
+    assert {name: log.read_text().split("\n")[0] for name, log in logs.items()} == {
+        "s1": "beside False",
+        "s2": "beside True",
+    }
+    told: list[str] = []
+    cluster.down()
+    cluster.up(told.append)
+    assert told[1:] == ["Starting servers s1, s2 of Hashrange."]
 
 
 def test_servers_are_told_the_store(cluster: LocalCluster) -> None:
@@ -116,10 +138,11 @@ def test_up_again_starts_what_is_missing(cluster: LocalCluster) -> None:
     assert states(cluster) == dict.fromkeys(["1", "2", "3", "s1"], "ready")
 
 
-def test_members_that_run_are_not_started_again(cluster: LocalCluster) -> None:
+def test_members_that_run_are_not_started_again(cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch) -> None:
     cluster.make(nodes=1, servers=1)
     cluster.up()
     before = processes_of(cluster)
+    monkeypatch.setenv("JAVA_HOME", "/nowhere")  # only a node that starts needs it
     cluster.start("1", "s1")
     assert processes_of(cluster) == before
 
@@ -248,10 +271,19 @@ def test_two_nodes_are_refused(nodes: int, cluster: LocalCluster) -> None:
     assert not os.path.exists(cluster.folder)
 
 
-def test_without_a_node_there_is_no_keyspace(cluster: LocalCluster) -> None:
+def test_a_deletion_that_fails_can_be_tried_again(cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(path: str) -> None:
+        raise PermissionError(13, "Permission denied", path)
+
     cluster.make(nodes=1)
-    with pytest.raises(ClusterFailure, match=r"no node of the cluster"):
-        cluster.create_keyspace("other")
+    cluster.up()
+    with monkeypatch.context() as patch:
+        patch.setattr("shutil.rmtree", fail)
+        with pytest.raises(ClusterFailure, match=r"node1 cannot be removed: Permission denied\.$"):
+            cluster.down(is_deleting=True)
+    assert cluster.exists
+    cluster.down(is_deleting=True)
+    assert not os.path.exists(cluster.folder)
 
 
 def test_a_cluster_for_a_block_is_gone_afterwards(machine: Path) -> None:
