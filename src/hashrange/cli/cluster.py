@@ -23,8 +23,8 @@ EXAMPLE = """example:
   hashrange cluster down --delete
 
 Nodes are called 1, 2, 3 and servers s1, s2. `up` prints where they are and leaves them running; said again, it starts \
-those that have ended. `kill` sends SIGKILL, `pause` SIGSTOP and `resume` SIGCONT. `down` ends all, and `up` brings them \
-back with their data.
+those that have ended. `kill` sends SIGKILL, `pause` SIGSTOP and `resume` SIGCONT. `down` ends all, and `up` brings \
+them back with their data.
 
 Needs Java 17, for the first time Maven (mvn), which fetches Cassandra, and for servers the extra cluster: {install}
 """
@@ -32,7 +32,7 @@ OF_MEMBERS = ("kill", "pause", "resume", "start")
 DEEDS = ("up", "status", "down", *OF_MEMBERS)
 OF_UP = {"nodes": "--nodes", "servers": "--servers", "commitlog_sync": "--commitlog-sync", "heap_mb": "--heap"}
 """What an option of `up` is called in the record of a cluster → its flag."""
-NODES_MAX, SERVERS_MAX, HEAP_MB_MAX = 9, 99, 65_536
+NODES, SERVERS, HEAPS_MB = range(1, 10), range(100), range(256, 65_537)
 FOLDER = "hashrange-cluster"
 COMMITLOG_SYNCS = ("batch", "periodic")
 DEFAULTS: dict[str, Any] = {"nodes": 3, "servers": 2, "heap_mb": 384, "commitlog_sync": "batch"}
@@ -42,6 +42,26 @@ DEFAULTS: dict[str, Any] = {"nodes": 3, "servers": 2, "heap_mb": 384, "commitlog
 def run(words: list[str]) -> int:
     """Do what is asked; returns the exit code. Raises UsageError, ClusterFailure."""
     options = parse(build_parser(), words, is_intermixed=True)
+    require_sense(options)
+    if os.name == "nt":
+        raise UsageError("`hashrange cluster` runs on Linux and macOS, whose signals pause processes.")
+    # Imported here: Windows has not all of it.
+    from hashrange.local_cluster.cluster import LocalCluster
+
+    cluster, deed = LocalCluster(options.folder), options.deed
+    if deed == "up":
+        bring_up(cluster, options)
+    elif deed == "down":
+        cluster.down(is_deleting=options.is_deleting)
+        return DONE
+    elif deed in OF_MEMBERS:
+        getattr(cluster, deed)(*options.names)
+    are_ready = show_members(cluster)
+    return FAILED if deed == "status" and not are_ready else DONE
+
+
+def require_sense(options: Any) -> None:
+    """Refuse what does not belong together. Raises UsageError."""
     deed = options.deed
     if deed not in DEEDS:
         raise UsageError(f"`hashrange cluster` does not know {deed}; say one of {', '.join(DEEDS)}.")
@@ -54,21 +74,6 @@ def run(words: list[str]) -> int:
         raise UsageError(f"`hashrange cluster {deed}` takes no names: it is for all members.")
     if not options.names and deed in OF_MEMBERS:
         raise UsageError(f"`hashrange cluster {deed}` needs the names of nodes (1 2 3) or servers (s1 s2).")
-    if os.name == "nt":
-        raise UsageError("`hashrange cluster` runs on Linux and macOS, whose signals pause processes.")
-    # Imported here: Windows has not all of it.
-    from hashrange.local_cluster.cluster import LocalCluster
-
-    cluster = LocalCluster(options.folder)
-    if deed == "up":
-        bring_up(cluster, options)
-    elif deed == "down":
-        cluster.down(is_deleting=options.is_deleting)
-        return DONE
-    elif deed in OF_MEMBERS:
-        getattr(cluster, deed)(*options.names)
-    are_ready = show(cluster)
-    return FAILED if deed == "status" and not are_ready else DONE
 
 
 def bring_up(cluster: "LocalCluster", options: Any) -> None:
@@ -77,13 +82,13 @@ def bring_up(cluster: "LocalCluster", options: Any) -> None:
     Raises UsageError, ClusterFailure.
     """
     wish = {
-        "nodes": number_of(options.nodes, "--nodes", NODES_MAX),
-        "servers": number_of(options.servers, "--servers", SERVERS_MAX),
-        "heap_mb": number_of(options.heap_mb, "--heap", HEAP_MB_MAX),
+        "nodes": whole_number(options.nodes, "--nodes", NODES),
+        "servers": whole_number(options.servers, "--servers", SERVERS),
+        "heap_mb": whole_number(options.heap_mb, "--heap", HEAPS_MB),
         "commitlog_sync": options.commitlog_sync,
     }
-    if wish["nodes"] in {0, 2}:
-        raise UsageError(f"--nodes is 1, or 3 to {NODES_MAX}: of two nodes, none may fail.")
+    if wish["nodes"] == 2:
+        raise UsageError(f"--nodes is 1, or 3 to {NODES[-1]}: of two nodes, none may fail.")
     if options.commitlog_sync not in {None, *COMMITLOG_SYNCS}:
         raise UsageError(f"--commitlog-sync is one of {', '.join(COMMITLOG_SYNCS)}.")
     if not cluster.exists:
@@ -104,16 +109,16 @@ def bring_up(cluster: "LocalCluster", options: Any) -> None:
     cluster.up(complain)
 
 
-def number_of(word: str | None, flag: str, largest: int) -> int | None:
+def whole_number(word: str | None, flag: str, numbers: range) -> int | None:
     """The number that an option was given; None if it was not. Raises UsageError."""
     if word is None:
         return None
-    if not (word.isascii() and word.isdecimal() and len(word) <= len(str(largest)) and int(word) <= largest):
-        raise UsageError(f"{flag} is a whole number, at most {largest}; {word} is not.")
+    if not (word.isascii() and word.isdecimal() and len(word) <= len(str(numbers[-1])) and int(word) in numbers):
+        raise UsageError(f"{flag} is a whole number from {numbers[0]} to {numbers[-1]}; {word} is not.")
     return int(word)
 
 
-def show(cluster: "LocalCluster") -> bool:
+def show_members(cluster: "LocalCluster") -> bool:
     """Print where the members are and what they do, and how one more server is started; True if all are ready."""
     found = cluster.status()
     width = max(len(one.place) for one in found)
@@ -129,12 +134,17 @@ def build_parser() -> CommandParser:
         "Run servers over nodes of Apache Cassandra on this machine, and let some of them fail.",
         EXAMPLE.format(install=how_to_install("cluster")),
     )
+    parser.usage = (
+        "hashrange cluster up|status|down [OPTION …]\n       hashrange cluster kill|pause|resume|start NAME …"
+    )
     parser.add_argument("deed", metavar="|".join(DEEDS), help="What to do.")
-    parser.add_argument("names", metavar="NAME", nargs="*", help="Nodes 1 2 3 and servers s1 s2.")
+    parser.add_argument("names", metavar="NAME", nargs="*", default=[], help="Nodes 1 2 3 and servers s1 s2.")
     parser.add_argument(
         "--dir", dest="folder", metavar="DIR", default=FOLDER, help=f"The folder of the cluster. [./{FOLDER}]"
     )
-    parser.add_argument("--nodes", metavar="N", help=f"How many nodes of Cassandra, of 1 GB each. [{DEFAULTS['nodes']}]")
+    parser.add_argument(
+        "--nodes", metavar="N", help=f"How many nodes of Cassandra, of 1 GB each. [{DEFAULTS['nodes']}]"
+    )
     parser.add_argument("--servers", metavar="N", help=f"How many servers of Hashrange. [{DEFAULTS['servers']}]")
     parser.add_argument(
         "--commitlog-sync", dest="commitlog_sync", metavar="|".join(COMMITLOG_SYNCS),

@@ -2,34 +2,35 @@
 
 import http.client
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Literal
 from urllib.parse import urlsplit
 
-from hashrange.local_cluster.cluster_file import CassandraNode, ClusterRecord, HashrangeServer
+from hashrange.local_cluster.cluster_file import CassandraNode, ClusterMember, ClusterRecord, HashrangeServer
 from hashrange.local_cluster.cql_frames import ANSWER_SECONDS, CqlRefusal, count_in, run_query
-from hashrange.local_cluster.processes import state_of
+from hashrange.local_cluster.processes import process_state
 
 _FROM_ITSELF = "SELECT key FROM system.local"
 _PEERS = "SELECT count(*) FROM system.peers_v2"
 _FROM_ALL = "SELECT session_id FROM system_traces.sessions LIMIT 1"
-"""At ALL, the node that is asked must reach all that it knows: each of them has rows of this keyspace, of two replicas."""
+"""At ALL, a node must reach all that it knows: each of them has rows of this keyspace, of two replicas."""
 
 MemberState = Literal["ready", "silent", "paused", "ended"]
 """`silent`: it runs, and does not answer."""
 
 
-def node_check(record: ClusterRecord) -> Callable[[CassandraNode], bool]:
-    """What tells whether a node answers, and reaches all others.
-    If not all run, only whether it answers can be asked.
-    """
-    if len(record.nodes) > 1 and all(state_of(one.process) == "running" for one in record.nodes):
-        return lambda node: _executes(node, record, _FROM_ALL, others=len(record.nodes) - 1)
-    return lambda node: _executes(node, record)
+def reaches_all_nodes(record: ClusterRecord, node: CassandraNode) -> bool:
+    """True if a node answers, knows all others and reaches them. `record` has more than one node."""
+    return _executes(node, record, _FROM_ALL, others=len(record.nodes) - 1)
+
+
+def answers_itself(record: ClusterRecord, node: CassandraNode) -> bool:
+    """True if a node answers, whatever it knows of the others."""
+    return _executes(node, record)
 
 
 def state_of_node(record: ClusterRecord, node: CassandraNode) -> MemberState:
     """What a node does now."""
-    return _state(node, lambda: _executes(node, record))
+    return _state(node, lambda: answers_itself(record, node))
 
 
 def state_of_server(server: HashrangeServer) -> MemberState:
@@ -37,8 +38,8 @@ def state_of_server(server: HashrangeServer) -> MemberState:
     return _state(server, lambda: server.url is not None and _is_healthy(server.url))
 
 
-def _state(member: CassandraNode | HashrangeServer, answers: Callable[[], bool]) -> MemberState:
-    state = state_of(member.process)
+def _state(member: ClusterMember, answers: Callable[[], bool]) -> MemberState:
+    state = process_state(member.process)
     if state == "running":
         return "ready" if answers() else "silent"
     return state
@@ -57,12 +58,10 @@ def _executes(node: CassandraNode, record: ClusterRecord, query: str = _FROM_ITS
 
 
 def _is_healthy(url: str) -> bool:
-    parts = urlsplit(url)
-    kind: Any = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-    connection = kind(parts.netloc, timeout=ANSWER_SECONDS)
+    connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=ANSWER_SECONDS)
     try:
         connection.request("GET", "/")
-        return bool(connection.getresponse().status == http.HTTPStatus.OK)
+        return connection.getresponse().status == http.HTTPStatus.OK
     except (OSError, http.client.HTTPException):
         return False
     finally:

@@ -23,22 +23,28 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from hashrange.local_cluster.addresses import choose_addresses
-from hashrange.local_cluster.answers import MemberState, node_check, state_of_node, state_of_server
+from hashrange.local_cluster.answers import (
+    MemberState,
+    answers_itself,
+    reaches_all_nodes,
+    state_of_node,
+    state_of_server,
+)
 from hashrange.local_cluster.cluster_file import (
     FILE,
     CassandraNode,
+    ClusterMember,
     ClusterRecord,
     CommitlogSync,
     HashrangeServer,
     read_record,
     write_record,
 )
-from hashrange.local_cluster.cql_frames import run_query
 from hashrange.local_cluster.failures import ClusterFailure
 from hashrange.local_cluster.jars import require_jars
 from hashrange.local_cluster.java import find_java, java_arguments
 from hashrange.local_cluster.node_files import LOG, write_node_files
-from hashrange.local_cluster.processes import holds_within, launch, send_signal, state_of
+from hashrange.local_cluster.processes import holds_within, launch, process_state, send_signal
 
 KEYSPACE = "hashrange"
 HEAP_MB = 384
@@ -57,7 +63,7 @@ TOLD_LINES = 3
 """The last lines of a member's output that a failure repeats."""
 _find_url = re.compile(r"^Hashrange serves DynamoDB at (\S+?),", re.MULTILINE).search
 
-Tell = Callable[[str], None]
+TellStep = Callable[[str], None]
 
 
 class MemberStatus(NamedTuple):
@@ -134,57 +140,52 @@ class LocalCluster:
 
     # --- starting ----------------------------------------------------------------------------
 
-    def up(self, tell: Tell = lambda line: None) -> None:
+    def up(self, tell: TellStep = lambda line: None) -> None:
         """Start what has ended, resume what is paused, and return once every member is ready.
 
         `tell` is called with a line about each step that takes long.
         """
         record = self.record
-        for member in (*record.nodes, *record.servers):
-            send_signal(member.process, signal.SIGCONT)
-        self._start_nodes([node.name for node in record.nodes], tell)
-        self.create_keyspace(record.keyspace)
-        self._start_servers([server.name for server in record.servers], tell)
+        names = [one.name for one in record.members]
+        self.resume(*names)
+        self._start(names, tell)
 
     def start(self, *names: str) -> None:
         """Start members that have ended, and return once they are ready."""
+        self._start(names, lambda line: None)
+
+    def _start(self, names: Collection[str], tell: TellStep) -> None:
         record = self._with_members(names)
-        self._start_nodes([node.name for node in record.nodes if node.name in names])
-        self._start_servers([server.name for server in record.servers if server.name in names])
+        self._start_nodes([one.name for one in record.nodes if one.name in names], tell)
+        servers = [one.name for one in record.servers if one.name in names]
+        if not self.server_urls:
+            # The first server makes the keyspace and its tables: nodes that change the schema at once may disagree.
+            self._start_servers(servers[:1], tell)
+        self._start_servers(servers, tell)
 
-    def create_keyspace(self, name: str) -> None:
-        """Make a keyspace with this cluster's number of replicas, if it is not there."""
-        record = self.record
-        replicas = min(REPLICAS, len(record.nodes))
-        address = next((one.address for one in record.nodes if state_of(one.process) == "running"), None)
-        if address is None:
-            raise ClusterFailure(f"no node of the cluster in {self.folder} runs. `hashrange cluster up` starts them.")
-        run_query(
-            address,
-            record.cql_port,
-            f"CREATE KEYSPACE IF NOT EXISTS {name} WITH replication ="
-            f" {{'class': 'NetworkTopologyStrategy', 'datacenter1': {replicas}}}",
-        )
-
-    def _start_nodes(self, names: Collection[str], tell: Tell = lambda line: None) -> None:
-        java, jars = find_java(os.environ), require_jars(os.environ, tell)
+    def _start_nodes(self, names: Collection[str], tell: TellStep) -> None:
         with self._changing() as record:
             nodes = [one for one in record.nodes if one.name in names]
-            ended = [one for one in nodes if state_of(one.process) == "ended"]
+            ended = [one for one in nodes if process_state(one.process) == "ended"]
             if ended:
+                java, jars = find_java(os.environ), require_jars(os.environ, tell)
                 tell(f"Starting {_told('node', ended)} of Cassandra.")
             for node in ended:
                 folder = self.folder_of(node.name)
                 write_node_files(folder, record, node)
                 command = [java, *java_arguments(folder, jars, record.heap_mb)]
                 node.process = launch(command, folder, os.path.join(folder, OUTPUT))
-        self._wait(nodes, node_check(record))
+        if len(record.nodes) > 1 and nodes and all(process_state(one.process) == "running" for one in record.nodes):
+            # The others must know a node that comes back, too, before they use it again.
+            self._wait(record.nodes, lambda node: reaches_all_nodes(record, node))
+        else:
+            self._wait(nodes, lambda node: answers_itself(record, node))
 
-    def _start_servers(self, names: Collection[str], tell: Tell = lambda line: None) -> None:
+    def _start_servers(self, names: Collection[str], tell: TellStep) -> None:
         offsets = {}
         with self._changing() as record:
             servers = [one for one in record.servers if one.name in names]
-            ended = [one for one in servers if state_of(one.process) == "ended"]
+            ended = [one for one in servers if process_state(one.process) == "ended"]
             if ended:
                 tell(f"Starting {_told('server', ended)} of Hashrange.")
             for server in ended:
@@ -209,7 +210,7 @@ class LocalCluster:
             found = _find_url(file.read())
         return None if found is None else found[1]
 
-    def _wait(self, members: Sequence[CassandraNode] | Sequence[HashrangeServer], is_ready: Callable[..., bool]) -> None:
+    def _wait(self, members: Sequence[ClusterMember], is_ready: Callable[..., bool]) -> None:
         """Wait until all members are ready. One that ends meanwhile, or takes too long, is a failure."""
         waiting = list(members)
 
@@ -217,14 +218,13 @@ class LocalCluster:
             for member in tuple(waiting):
                 if is_ready(member):
                     waiting.remove(member)
-                elif state_of(member.process) == "ended":
+                elif process_state(member.process) == "ended":
                     raise ClusterFailure(f"{_called(member)} ended while it started. {self._last_words(member.name)}")
             return not waiting
 
         if not holds_within(START_SECONDS, look):
-            raise ClusterFailure(
-                f"{_called(waiting[0])} is not ready after {START_SECONDS:g} seconds. {self._last_words(waiting[0].name)}"
-            )
+            late, words = _called(waiting[0]), self._last_words(waiting[0].name)
+            raise ClusterFailure(f"{late} is not ready after {START_SECONDS:g} seconds. {words}")
 
     def _last_words(self, name: str) -> str:
         """The last lines that a member has printed, and where there are more."""
@@ -251,10 +251,10 @@ class LocalCluster:
     def _signal(self, names: Collection[str], number: int, *states: str) -> None:
         """Send a signal to members, and return once each is in one of these states."""
         record = self._with_members(names)
-        processes = [one.process for one in (*record.nodes, *record.servers) if one.name in names]
+        processes = [one.process for one in record.members if one.name in names]
         for process in processes:
             send_signal(process, number)
-        if not holds_within(SIGNAL_SECONDS, lambda: all(state_of(process) in states for process in processes)):
+        if not holds_within(SIGNAL_SECONDS, lambda: all(process_state(process) in states for process in processes)):
             raise ClusterFailure(f"{', '.join(names)} took no notice of a signal for {SIGNAL_SECONDS:g} seconds.")
 
     # --- looking -----------------------------------------------------------------------------
@@ -263,7 +263,8 @@ class LocalCluster:
         """What each member does now. Takes ANSWER_SECONDS for each member that is silent."""
         record = self.record
         found = [
-            MemberStatus(one.name, f"{one.address}:{record.cql_port}", state_of_node(record, one)) for one in record.nodes
+            MemberStatus(one.name, f"{one.address}:{record.cql_port}", state_of_node(record, one))
+            for one in record.nodes
         ]
         found += [MemberStatus(one.name, one.url or "", state_of_server(one)) for one in record.servers]
         return found
@@ -277,27 +278,36 @@ class LocalCluster:
     def down(self, *, is_deleting: bool = False) -> None:
         """End all members. `is_deleting`: at once, and remove their data, their logs, and the folder if it is empty."""
         record = self.record
-        for members in (record.servers, record.nodes):
+        groups: tuple[Sequence[ClusterMember], ...] = (record.servers, record.nodes)
+        for members in groups:
             processes = [one.process for one in members]
             for number in (signal.SIGKILL,) if is_deleting else (signal.SIGTERM, signal.SIGCONT):
                 for process in processes:
                     send_signal(process, number)
-            if not holds_within(END_SECONDS, lambda: all(state_of(one) == "ended" for one in processes)):  # noqa: B023
+            if not holds_within(END_SECONDS, lambda: all(process_state(one) == "ended" for one in processes)):  # noqa: B023
                 self.kill(*(one.name for one in members))
         if is_deleting:
-            for one in (*record.nodes, *record.servers):
-                shutil.rmtree(self.folder_of(one.name), ignore_errors=True)
-            for name in (FILE, LOCK_FILE):
+            self._delete(record)
+
+    def _delete(self, record: ClusterRecord) -> None:
+        """Remove what belongs to the cluster; its file last, so that a deletion that fails can be tried again."""
+        try:
+            for one in record.members:
+                if os.path.exists(self.folder_of(one.name)):
+                    shutil.rmtree(self.folder_of(one.name))
+            for name in (LOCK_FILE, FILE):
                 with contextlib.suppress(FileNotFoundError):
                     os.remove(os.path.join(self.folder, name))
-            with contextlib.suppress(OSError):
-                os.rmdir(self.folder)
+        except OSError as error:
+            raise ClusterFailure(f"{error.filename} cannot be removed: {error.strerror}.") from error
+        with contextlib.suppress(OSError):
+            os.rmdir(self.folder)
 
     # --- the record --------------------------------------------------------------------------
 
     @contextlib.contextmanager
     def _changing(self) -> Iterator[ClusterRecord]:
-        """The record, to be changed while no other process changes it. What has been changed is kept if the rest fails."""
+        """The record, to be changed while no other process changes it. What has changed is kept if the rest fails."""
         record = self.record
         try:
             with open(os.path.join(self.folder, LOCK_FILE), "ab") as lock:
@@ -313,7 +323,7 @@ class LocalCluster:
     def _with_members(self, names: Collection[str]) -> ClusterRecord:
         """The record, which has members with all these names."""
         record = self.record
-        known = [one.name for one in (*record.nodes, *record.servers)]
+        known = [one.name for one in record.members]
         for name in names:
             if name not in known:
                 raise ClusterFailure(f"the cluster in {self.folder} has no {name}; it has {', '.join(known)}.")
@@ -355,9 +365,9 @@ def _server_command(record: ClusterRecord, server: HashrangeServer) -> list[str]
     return [*command, *record.server_options]
 
 
-def _called(member: CassandraNode | HashrangeServer) -> str:
+def _called(member: ClusterMember) -> str:
     return f"node {member.name}" if isinstance(member, CassandraNode) else f"server {member.name}"
 
 
-def _told(noun: str, members: Sequence[CassandraNode] | Sequence[HashrangeServer]) -> str:
+def _told(noun: str, members: Sequence[ClusterMember]) -> str:
     return f"{noun}{'' if len(members) == 1 else 's'} {', '.join(one.name for one in members)}"

@@ -32,6 +32,9 @@ class HashrangeServer(msgspec.Struct):
     process: ProcessMark | None = None
 
 
+ClusterMember = CassandraNode | HashrangeServer
+
+
 class ClusterRecord(msgspec.Struct, kw_only=True):
     """A cluster on this machine."""
 
@@ -45,6 +48,11 @@ class ClusterRecord(msgspec.Struct, kw_only=True):
     servers: list[HashrangeServer]
     server_options: list[str]
     """What stands behind `hashrange serve` beside address, port and store."""
+
+    @property
+    def members(self) -> list[ClusterMember]:
+        """All nodes and servers."""
+        return [*self.nodes, *self.servers]
 
 
 class _Versioned(msgspec.Struct):

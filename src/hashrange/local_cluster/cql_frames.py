@@ -33,7 +33,9 @@ def run_query(address: str, port: int, query: str, level: CqlLevel = "ONE") -> b
     with socket.create_connection((address, port), timeout=ANSWER_SECONDS) as connection:
         _exchange(connection, _STARTUP, struct.pack(">H", 1) + _string(b"CQL_VERSION") + _string(b"3.0.0"))
         text = query.encode()
-        return _exchange(connection, _QUERY, struct.pack(">i", len(text)) + text + struct.pack(">HB", _LEVELS[level], 0))
+        return _exchange(
+            connection, _QUERY, struct.pack(">i", len(text)) + text + struct.pack(">HB", _LEVELS[level], 0)
+        )
 
 
 def count_in(reply: bytes) -> int:

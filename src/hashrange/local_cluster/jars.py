@@ -80,26 +80,36 @@ def _fetch(folder: str, names: list[str], digests: Mapping[str, str], environmen
     program = shutil.which("mvn", path=environment.get("PATH"))
     if program is None:
         raise ClusterFailure(
-            "Cassandra's jars are fetched by Maven, and mvn was not found. Install Maven (apt-get install maven, or brew"
-            f" install maven), or copy the jars that {DIGESTS_FILE} lists into {folder}."
+            "Cassandra's jars are fetched by Maven, and mvn was not found. Install Maven (apt-get install maven, or"
+            f" brew install maven), or copy the jars that {DIGESTS_FILE} lists into {folder}."
         )
-    os.makedirs(folder, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=os.path.dirname(folder), prefix="fetched-") as fetched:
-        pom = os.path.join(fetched, "pom.xml")
-        with open(pom, "w", encoding="ascii") as file:
-            file.write(_POM)
-        done = subprocess.run(  # noqa: S603 - the person's own Maven
-            [program, "-B", "-q", "-f", pom, FETCH_GOAL, "-DincludeScope=runtime", f"-DoutputDirectory={fetched}"],
-            env=dict(environment), stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        if done.returncode != 0:
-            told = " ".join((done.stdout + done.stderr).splitlines()[:_TOLD_LINES])
-            raise ClusterFailure(f"mvn could not fetch Cassandra's jars: {told}")
-        wrong = _wrong_jars(fetched, digests, names)
-        if wrong:
-            raise ClusterFailure(
-                f"{wrong[0]}, as Maven has it, is not the file with the SHA-256 {digests[wrong[0]]}. Remove it from Maven's"
-                " repository (~/.m2/repository), so that it is fetched again."
-            )
-        for name in names:
-            os.replace(os.path.join(fetched, name), os.path.join(folder, name))
+    try:
+        os.makedirs(folder, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=os.path.dirname(folder), prefix="fetched-") as fetched:
+            _run_maven(program, fetched, environment)
+            wrong = _wrong_jars(fetched, digests, names)
+            if wrong:
+                raise ClusterFailure(
+                    f"{wrong[0]}, as Maven has it, is not the file with the SHA-256 {digests[wrong[0]]}. Remove it from"
+                    " Maven's repository (~/.m2/repository), so that it is fetched again."
+                )
+            for name in names:
+                os.replace(os.path.join(fetched, name), os.path.join(folder, name))
+    except OSError as error:
+        raise ClusterFailure(
+            f"{folder} cannot be written: {error.strerror}. Name another cache folder in XDG_CACHE_HOME."
+        ) from error
+
+
+def _run_maven(program: str, folder: str, environment: Mapping[str, str]) -> None:
+    """Let Maven copy all jars into a folder. Raises ClusterFailure, OSError."""
+    pom = os.path.join(folder, "pom.xml")
+    with open(pom, "w", encoding="ascii") as file:
+        file.write(_POM)
+    done = subprocess.run(  # noqa: S603 - the person's own Maven
+        [program, "-B", "-q", "-f", pom, FETCH_GOAL, "-DincludeScope=runtime", f"-DoutputDirectory={folder}"],
+        env=dict(environment), stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if done.returncode != 0:
+        told = " ".join((done.stdout + done.stderr).splitlines()[:_TOLD_LINES])
+        raise ClusterFailure(f"mvn could not fetch Cassandra's jars: {told}")

@@ -14,7 +14,11 @@ from urllib.parse import quote
 from hashrange.local_cluster.failures import ClusterFailure
 
 JAVA_VERSION = 17
-HOW_TO_GET = f"Install Java {JAVA_VERSION} (openjdk-17-jre-headless, or brew install openjdk@17), or name it in JAVA_HOME."
+HOW_TO_GET = (
+    f"Install Java {JAVA_VERSION} (openjdk-17-jre-headless, or brew install openjdk@17), or name it in JAVA_HOME."
+)
+TEMPORARY = "tmp"
+"""The folder, in that of a node, into which Java unpacks libraries."""
 _version_in = re.compile(r'version "(\d+)').search
 
 EXPORTED = (
@@ -72,7 +76,7 @@ def java_arguments(folder: str, jars: Sequence[str], heap_mb: int) -> list[str]:
         "cassandra.skip_wait_for_gossip_to_settle": "0",
         "chronicle.analytics.disable": "true",
         "io.netty.tryReflectionSetAccessible": "true",
-        "java.io.tmpdir": f"{folder}/tmp",
+        "java.io.tmpdir": f"{folder}/{TEMPORARY}",
         "jdk.attach.allowAttachSelf": "true",
         "logback.configurationFile": f"{folder}/logback.xml",
     }

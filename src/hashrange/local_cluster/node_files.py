@@ -8,6 +8,7 @@ import json
 import os
 
 from hashrange.local_cluster.cluster_file import CassandraNode, ClusterRecord
+from hashrange.local_cluster.java import TEMPORARY
 
 LOG = "system.log"
 """The node's own log, in its folder; what Java itself says is in another one."""
@@ -37,7 +38,7 @@ _LOGBACK = """<configuration>
 
 def write_node_files(folder: str, record: ClusterRecord, node: CassandraNode) -> None:
     """Write what a node reads into its folder, which is made if it is missing. Raises OSError."""
-    os.makedirs(os.path.join(folder, "tmp"), mode=0o700, exist_ok=True)
+    os.makedirs(os.path.join(folder, TEMPORARY), mode=0o700, exist_ok=True)
     for name, text in (("cassandra.yaml", cassandra_yaml(folder, record, node)), ("logback.xml", _LOGBACK)):
         with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
             file.write(text)

@@ -47,7 +47,7 @@ def launch(command: Sequence[str], folder: str, log: str, environment: Mapping[s
     return ProcessMark(pid, "" if found is None else found[1])
 
 
-def state_of(mark: ProcessMark | None) -> ProcessState:
+def process_state(mark: ProcessMark | None) -> ProcessState:
     """What a process does now. A process that has ended stays so, whatever its id stands for since."""
     found = None if mark is None else _look(mark.pid)
     if mark is None or found is None or found[1] != mark.began or found[0] in "ZX":
@@ -57,7 +57,7 @@ def state_of(mark: ProcessMark | None) -> ProcessState:
 
 def send_signal(mark: ProcessMark | None, number: int) -> None:
     """Send a signal to a process, unless it has ended."""
-    if mark is not None and state_of(mark) != "ended":
+    if mark is not None and process_state(mark) != "ended":
         with contextlib.suppress(ProcessLookupError):
             os.kill(mark.pid, number)
 

@@ -44,8 +44,8 @@ def test_no_command_is_wrong_use_and_shows_the_help(capsys: Printed) -> None:
 def test_an_unknown_command_names_those_that_exist(capsys: Printed) -> None:
     assert main(["server"]) == WRONG_USE
     assert capsys.readouterr().err == (
-        "hashrange: there is no command server. Did you mean serve? The commands are serve, check, inspect, tail,"
-        " snapshot, backup, restore, unarchive, dax, design, apply, model, capacity, diagnose, scan, load, copy,"
+        "hashrange: there is no command server. Did you mean serve? The commands are serve, cluster, check, inspect,"
+        " tail, snapshot, backup, restore, unarchive, dax, design, apply, model, capacity, diagnose, scan, load, copy,"
         " toolkit, mcp, doctor, completion, version.\n"
     )
 

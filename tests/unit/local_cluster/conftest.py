@@ -14,6 +14,8 @@ import http.server, pathlib, sys
 words = sys.argv[1:]
 if pathlib.Path("broken").exists():
     sys.exit("hashrange: the store is broken.")
+beside = pathlib.Path("..", "s2" if pathlib.Path.cwd().name == "s1" else "s1", "output.log")
+print("beside", beside.exists(), file=sys.stderr)
 class Healthy(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         self.send_response(200)

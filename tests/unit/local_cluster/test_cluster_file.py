@@ -50,5 +50,5 @@ def test_what_cannot_be_read_is_told(content: str, sentence: str, tmp_path: Path
 
 def test_a_folder_in_the_place_of_the_file_is_told(tmp_path: Path) -> None:
     (tmp_path / FILE).mkdir()
-    with pytest.raises(ClusterFailure, match="cannot be read"):
+    with pytest.raises(ClusterFailure, match=r"cannot be read"):
         read_record(str(tmp_path))

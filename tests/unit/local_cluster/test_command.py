@@ -35,7 +35,12 @@ def test_a_cluster_is_made_shown_and_ended(folder: str, capsys: Printed) -> None
     assert main(["cluster", "pause", "--dir", folder, "3"]) == DONE
     capsys.readouterr()
     assert main(["cluster", "status", "--dir", folder]) == FAILED
-    assert [line.split()[-1] for line in capsys.readouterr().out.splitlines()[:4]] == ["ready", "ended", "paused", "ended"]
+    assert [line.split()[-1] for line in capsys.readouterr().out.splitlines()[:4]] == [
+        "ready",
+        "ended",
+        "paused",
+        "ended",
+    ]
 
     assert main(["cluster", "resume", "3", "--dir", folder]) == DONE
     assert main(["cluster", "start", "2", "--dir", folder]) == DONE
@@ -58,6 +63,9 @@ def test_another_wish_for_a_cluster_that_is_there_is_refused(folder: str, capsys
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
+        (["up", "--nodes", "0"], "--nodes is a whole number from 1 to 9; 0 is not."),
+        (["up", "--heap", "255"], "--heap is a whole number from 256 to 65536; 255 is not."),
+        ([], "`hashrange cluster` needs up|status|down|kill|pause|resume|start;"),
         (["begin"], "does not know begin; say one of up, status, down, kill, pause, resume, start."),
         (["kill"], "`hashrange cluster kill` needs the names of nodes (1 2 3) or servers (s1 s2)."),
         (["up", "1"], "`hashrange cluster up` takes no names: it is for all members."),
@@ -65,9 +73,9 @@ def test_another_wish_for_a_cluster_that_is_there_is_refused(folder: str, capsys
         (["status", "--nodes", "3"], "--nodes belongs to `hashrange cluster up`."),
         (["kill", "1", "--delete"], "--delete belongs to `hashrange cluster down`."),
         (["up", "--nodes", "2"], "--nodes is 1, or 3 to 9: of two nodes, none may fail."),
-        (["up", "--nodes", "10"], "--nodes is a whole number, at most 9; 10 is not."),
-        (["up", "--servers", "-1"], "--servers is a whole number, at most 99; -1 is not."),
-        (["up", "--heap", "1e3"], "--heap is a whole number, at most 65536; 1e3 is not."),
+        (["up", "--nodes", "10"], "--nodes is a whole number from 1 to 9; 10 is not."),
+        (["up", "--servers", "-1"], "--servers is a whole number from 0 to 99; -1 is not."),
+        (["up", "--heap", "1e3"], "--heap is a whole number from 256 to 65536; 1e3 is not."),
         (["up", "--commitlog-sync", "never"], "--commitlog-sync is one of batch, periodic."),
     ],
 )

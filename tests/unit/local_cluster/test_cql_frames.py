@@ -39,9 +39,9 @@ def test_a_query_reaches_the_node_with_its_level() -> None:
 
 
 def test_a_refusal_has_the_words_of_the_node() -> None:
-    with node(lambda connection: answer(connection, lambda *_: "not enough replicas")) as port:
-        with pytest.raises(CqlRefusal, match="^not enough replicas$"):
-            run_query("127.0.0.1", port, "SELECT 1")
+    refusing = node(lambda connection: answer(connection, lambda *_: "not enough replicas"))
+    with refusing as port, pytest.raises(CqlRefusal, match=r"^not enough replicas$"):
+        run_query("127.0.0.1", port, "SELECT 1")
 
 
 def test_a_node_that_leaves_does_not_answer() -> None:

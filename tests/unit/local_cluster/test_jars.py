@@ -58,6 +58,12 @@ def test_a_failure_of_maven_is_told(machine: Path) -> None:
         require_jars(os.environ, print)
 
 
+def test_a_cache_that_cannot_be_written_is_told(machine: Path) -> None:
+    (machine / "cache").write_text("a file")
+    with pytest.raises(ClusterFailure, match=r"cannot be written: .* Name another cache folder in XDG_CACHE_HOME"):
+        require_jars(os.environ, print)
+
+
 def test_without_maven_it_is_told_how_to_get_the_jars(machine: Path) -> None:
     (machine / "mvn").unlink()
     with pytest.raises(ClusterFailure, match="mvn was not found") as failure:

@@ -28,13 +28,13 @@ def test_another_version_is_told(version: str, tmp_path: Path) -> None:
 
 def test_a_program_that_is_no_java_is_told(tmp_path: Path) -> None:
     program(tmp_path / "bin" / "java", "#!/bin/sh\necho 'Unable to locate a Java Runtime' >&2; exit 1\n")
-    with pytest.raises(ClusterFailure, match="no Java that tells its version"):
+    with pytest.raises(ClusterFailure, match=r"no Java that tells its version"):
         find_java({"JAVA_HOME": str(tmp_path)})
 
 
 @pytest.mark.parametrize("variables", [{"PATH": "/nowhere"}, {"JAVA_HOME": "/nowhere", "PATH": os.environ["PATH"]}])
 def test_no_java_is_told(variables: dict[str, str]) -> None:
-    with pytest.raises(ClusterFailure, match="Cassandra runs on Java, and .*java was not found. Install Java 17"):
+    with pytest.raises(ClusterFailure, match=r"Cassandra runs on Java, and .*java was not found. Install Java 17"):
         find_java(variables)
 
 

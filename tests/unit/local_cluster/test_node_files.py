@@ -2,7 +2,7 @@
 
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 import msgspec
 import pytest
@@ -59,5 +59,5 @@ def test_the_files_are_written_again(tmp_path: Path) -> None:
         record = msgspec.structs.replace(THREE, commitlog_sync=sync)
         write_node_files(str(tmp_path), record, record.nodes[1])
     assert yaml.safe_load((tmp_path / "cassandra.yaml").read_text())["commitlog_sync"] == "batch"
-    assert ElementTree.parse(tmp_path / "logback.xml").getroot().tag == "configuration"
+    assert ET.parse(tmp_path / "logback.xml").getroot().tag == "configuration"
     assert (tmp_path / "tmp").is_dir()
