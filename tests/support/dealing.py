@@ -63,6 +63,7 @@ SECONDS = {
     "tests/torture/test_turns.py": 24,
     "tests/performance/test_pair_trees.py": 23,
     "tests/unit/store/test_former_formats.py": 22,
+    "tests/unit/local_cluster/test_real_cluster.py": 21,
     "tests/crash/test_kills.py": 22,
     "tests/clients/test_mcp.py": 20,
     "tests/unit/dax/test_turns.py": 19,
