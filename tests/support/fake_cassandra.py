@@ -158,7 +158,7 @@ class FakeCluster:
         return True
 
     def _write(self, slot: Slot, text: str, values: Sequence[Any]) -> None:
-        if text in (cql.PUT_ROW, cql.PUT_ROW_FOR_A_WHILE):
+        if text == cql.PUT_ROW:
             _, _, kind, key, value = values
             slot.rows[kind, key] = value
         elif text == cql.DELETE_ROW:

@@ -51,11 +51,10 @@ ADVANCE_SLOT = """UPDATE slots SET version = ?, batch_id = ?, counts = ?, locked
 BEGIN_SLOT = """UPDATE slots SET version = ?, batch_id = ?, counts = ?, locked = ?, unlocked = ?, is_closed = ?
   WHERE table_id = ? AND slot = ? IF version = null"""
 PUT_ROW = "INSERT INTO slots (table_id, slot, kind, ck, v) VALUES (?, ?, ?, ?, ?)"
-PUT_ROW_FOR_A_WHILE = "INSERT INTO slots (table_id, slot, kind, ck, v) VALUES (?, ?, ?, ?, ?) USING TTL 86400"
 DELETE_ROW = "DELETE FROM slots WHERE table_id = ? AND slot = ? AND kind = ? AND ck = ?"
 DELETE_RANGE = "DELETE FROM slots WHERE table_id = ? AND slot = ? AND kind = ? AND ck >= ? AND ck < ?"
 DELETE_KIND = "DELETE FROM slots WHERE table_id = ? AND slot = ? AND kind >= ? AND kind <= ?"
-SLOT_WRITES = (ADVANCE_SLOT, BEGIN_SLOT, PUT_ROW, PUT_ROW_FOR_A_WHILE, DELETE_ROW, DELETE_RANGE, DELETE_KIND)
+SLOT_WRITES = (ADVANCE_SLOT, BEGIN_SLOT, PUT_ROW, DELETE_ROW, DELETE_RANGE, DELETE_KIND)
 
 # --- entries ----------------------------------------------------------------------------------------
 

@@ -5,7 +5,7 @@
     index id            key of an entry in a local index          its row
     COLLECTIONS         first bytes of the keys of a collection   its size, 8 bytes
     OUTBOX              version (8) ‖ number in the batch (4)     a change whose entries in global indexes are due
-    BATCHES             version (8)                               id of the batch that led to this version
+    BATCHES             version modulo BATCHES_KEPT (2)           version (8) ‖ id of the batch that led to it
     LOCKS               key of an item                            a `Lock` of the transaction that has prepared it
 
 All numbers are big-endian. `counts` of a slot: index id → [item count, size in bytes], as MessagePack.
@@ -25,6 +25,8 @@ from hashrange.tables.source_id import HASH_BYTES, SOURCE_BYTES, TABLE_ID_BYTES
 LAYOUT_VERSION = 1
 """Version of the keyspace's layout."""
 ITEMS, COLLECTIONS, OUTBOX, BATCHES, LOCKS = 0, -1, -2, -3, -4
+BATCHES_KEPT = 4096
+"""Batches of a slot of which it is known whether they took place: those of some seconds at the least."""
 SLOTS = 8
 """Slots of a table, and of each of its global indexes."""
 
@@ -98,6 +100,11 @@ def first_hashes(count: int) -> Sequence[bytes]:
 def slot_of(key: bytes, count: int = SLOTS) -> int:
     """The number of the slot, of so many, to which a key belongs."""
     return bisect_right(first_hashes(count), key[:HASH_BYTES])
+
+
+def batch_row(version: int, batch: bytes) -> tuple[bytes, bytes]:
+    """The key and the value of the row of the batch that has led to a version."""
+    return (version % BATCHES_KEPT).to_bytes(2, "big"), version.to_bytes(8, "big") + batch
 
 
 def outbox_key(version: int, number: int) -> bytes:

@@ -19,6 +19,7 @@ from hashrange.store.cassandra.layout import (
     Head,
     Lock,
     StoredChange,
+    batch_row,
     decode_lock,
     encode_change,
     encode_counts,
@@ -158,7 +159,7 @@ class SlotView:
     def statements(self, batch: bytes) -> Iterator[CqlStatement]:
         """The statements of the batch, which has this id."""
         place = self.table_id, self.slot
-        state = self.version, batch, encode_counts(self._counts), self._locked, self._unlocked, self._is_closed or None
+        state = self.version, batch, encode_counts(self._counts), self._locked, self._unlocked, self._is_closed
         if self._former is None:
             yield cql.BEGIN_SLOT, (*state, *place)
         else:
@@ -170,7 +171,7 @@ class SlotView:
             else:
                 yield cql.PUT_ROW, (*place, kind, key, value)
         if not self._is_closed:
-            yield cql.PUT_ROW_FOR_A_WHILE, (*place, BATCHES, self.version.to_bytes(8, "big"), batch)
+            yield cql.PUT_ROW, (*place, BATCHES, *batch_row(self.version, batch))
 
 
 def collection_growth_bytes(change: Change) -> int:

@@ -36,6 +36,7 @@ from hashrange.store.cassandra.layout import (
     UNUSED_SLOT,
     Head,
     Lock,
+    batch_row,
     decode_counts,
     decode_lock,
 )
@@ -254,9 +255,11 @@ class SlotWriter:
             return False
         if now.version == version:
             return now.batch == batch
-        place = self.table_id, self.slot, BATCHES, version.to_bytes(8, "big")
-        found = await self._session.read(cql.READ_ROW, *place, level=SERIAL)
-        return bool(found) and found[0][0] == batch
+        key, wanted = batch_row(version, batch)
+        found = await self._session.read(cql.READ_ROW, self.table_id, self.slot, BATCHES, key, level=SERIAL)
+        if found and found[0][0][:8] > wanted[:8]:
+            raise StorageError("so many batches have followed that it is no longer known whether one took place")
+        return bool(found) and found[0][0] == wanted
 
     async def stop(self) -> None:
         """End what is under way."""
