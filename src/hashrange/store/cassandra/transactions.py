@@ -15,6 +15,7 @@ An idempotency token is such a row, too, under its name, which stays until it ex
 import asyncio
 import secrets
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from enum import IntEnum
 from typing import Any, NamedTuple, cast
 
@@ -39,7 +40,7 @@ from hashrange.store.cassandra.layout import Lock, slot_of
 from hashrange.store.cassandra.session import GIVE_UP_SECONDS, QUORUM, SERIAL, OutcomeLost, Session
 from hashrange.store.cassandra.slot_writer import RowAndLock, read_row_and_lock, read_slot_head
 from hashrange.store.cassandra.slots import Slots
-from hashrange.store.cassandra.works import Finish, Locked, PrepareItems, Transact, conflict
+from hashrange.store.cassandra.works import Finish, Locked, PrepareItems, TooMuchForOneBatch, Transact, conflict
 from hashrange.store.interface import IdempotencyToken, Transacted, TransactionRefused, TransactionStep
 from hashrange.store.transaction_steps import PlannedSteps
 from hashrange.tables.change import Change
@@ -110,7 +111,8 @@ class Transactions:
             by_slot.setdefault(place, []).append(number)
         if token is None and len(by_slot) == 1:
             (place,) = by_slot
-            return Transacted(await self._in_one_slot(place, steps))
+            with suppress(TooMuchForOneBatch):
+                return Transacted(await self._in_one_slot(place, steps))
         transaction = secrets.token_bytes(16) if token is None else token.name
         attempt = secrets.token_bytes(16)
         places = [
@@ -275,8 +277,9 @@ class Transactions:
         works = []
         for table_id, slot, keys in places:
             table = self._find_table(table_id)
-            if table is not None and keys:
-                work = Finish(table, keys, attempt, is_committed=state is TransactionState.COMMITTED)
+            for key in keys if table is not None else ():
+                assert table is not None
+                work = Finish(table, key, attempt, is_committed=state is TransactionState.COMMITTED)
                 works.append(self._slots.writer(table_id, slot).add(work))
         results = await asyncio.gather(*works, return_exceptions=True)
         if not is_kept and not any(isinstance(one, StorageError) for one in results):
@@ -308,7 +311,8 @@ class Transactions:
             is_committed = is_known and record is not None and record.state is TransactionState.COMMITTED
             table = self._find_table(place[0])
             if table is not None:
-                await self._slots.writer(*place).add(Finish(table, keys, attempt, is_committed=is_committed))
+                works = [Finish(table, key, attempt, is_committed=is_committed) for key in keys]
+                await asyncio.gather(*[self._slots.writer(*place).add(work) for work in works])
             has_finished = True
         return has_finished
 

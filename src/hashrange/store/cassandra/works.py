@@ -22,6 +22,11 @@ from hashrange.tables.change import Change, Origin, Plan, Planned, entries_of
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.source_id import partition_prefix
 
+ONE_BATCH_BYTES = 1_000_000
+"""New rows of a transaction that are written in one batch. With the former rows in the outbox, and entries in local
+indexes, a batch may have eight times as much; Cassandra takes half a segment of its commit log, usually 16 MB.
+"""
+
 
 class Locked(HashrangeError):
     """Items that a work needs are locked by transactions, which must be looked at first."""
@@ -29,6 +34,10 @@ class Locked(HashrangeError):
     def __init__(self, locks: Mapping[Key, Lock]) -> None:
         super().__init__()
         self.locks = locks
+
+
+class TooMuchForOneBatch(HashrangeError):
+    """The rows of a transaction, with what follows from them, may be more than Cassandra takes together."""
 
 
 def places_of(table: OpenTable, key: Key) -> Collection[RowPlace]:
@@ -81,8 +90,10 @@ class Transact:
         self._limit_bytes = limit_bytes
 
     def run(self, view: SlotView) -> Sequence[Change]:
-        """The changes. Raises what `Store.transact` raises, and Locked."""
-        changes = planned_steps(view, self._steps, self._limit_bytes).changes
+        """The changes. Raises what `Store.transact` raises, Locked, TooMuchForOneBatch."""
+        changes, commit_bytes, _ = planned_steps(view, self._steps, self._limit_bytes)
+        if commit_bytes > ONE_BATCH_BYTES:
+            raise TooMuchForOneBatch
         for change in changes:
             if change.new != change.old:
                 view.write(change)
@@ -107,24 +118,24 @@ class PrepareItems:
 
 
 class Finish:
-    """Ends what a transaction has prepared in the slot: replaces the rows if it is committed, and unlocks them."""
+    """Ends what a transaction has prepared for an item: replaces the row if it is committed, and unlocks it."""
 
-    def __init__(self, table: OpenTable, keys: Collection[Key], attempt: bytes, *, is_committed: bool) -> None:
-        self.places = [place for key in keys for place in places_of(table, key)]
-        self._table, self._keys, self._attempt = table, keys, attempt
+    def __init__(self, table: OpenTable, key: Key, attempt: bytes, *, is_committed: bool) -> None:
+        self.places = places_of(table, key)
+        self._table, self._key, self._attempt = table, key, attempt
         self._is_committed = is_committed
 
     def run(self, view: SlotView) -> None:
-        """Do what nobody has done yet."""
-        for key in self._keys:
-            lock = view.lock(key)
-            if lock is None or lock.attempt != self._attempt:
-                continue
-            view.remove_lock(key)
-            old = view.row(key)
-            if self._is_committed and lock.row != old:
-                entries = entries_of(lock.row, self._table, key, old) if self._table.entry_sources else ()
-                view.write(Change(self._table, key, old, lock.row, entries))
+        """Do so unless somebody has done it."""
+        table, key = self._table, self._key
+        lock = view.lock(key)
+        if lock is None or lock.attempt != self._attempt:
+            return
+        view.remove_lock(key)
+        old = view.row(key)
+        if self._is_committed and lock.row != old:
+            entries = entries_of(lock.row, table, key, old) if table.entry_sources else ()
+            view.write(Change(table, key, old, lock.row, entries))
 
 
 class ClearOutbox:
