@@ -33,7 +33,8 @@ async def written_at_most(places: list[int]) -> tuple[int, list[Row | None]]:
 
     keys = [world.key(0, place) for place in places]
     for text in "xy":
-        store._session.before = look
+        session: Any = store._session
+        session.before = look
         await store.transact([TransactionStep(table, key, plan_of(text)) for key in keys], None)
         await store.transactions.settled()
     rows = [await store.get(table.source_id, key, consistent=True) for key in keys]
