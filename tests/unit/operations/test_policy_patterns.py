@@ -36,3 +36,13 @@ def test_patterns_with_very_many_places_give_way() -> None:
     """A policy of a hundred such patterns was compared in one step of 0.4 s."""
     pattern = "*" + "a?" * 60 + "z*"
     assert 0 < lines_between_looks(partial(matches, pattern, "a" * 255)) < 3_000
+
+
+def test_very_many_patterns_without_places_give_way() -> None:
+    """A policy of 1,500 such resources was compared in one step of 75 ms."""
+    arn = "arn:aws:dynamodb:us-east-1:000000000000:table/" + 255 * "a"
+
+    def compare() -> bool:
+        return any([matches("arn:*::::*", arn) for _ in range(1_500)])
+
+    assert 0 < lines_between_looks(compare) < 3_000
