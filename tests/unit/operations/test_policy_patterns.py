@@ -43,6 +43,6 @@ def test_very_many_patterns_without_places_give_way() -> None:
     arn = "arn:aws:dynamodb:us-east-1:000000000000:table/" + 255 * "a"
 
     def compare() -> bool:
-        return any([matches("arn:*::::*", arn) for _ in range(1_500)])
+        return any(matches("arn:*::::*", arn) for _ in range(1_500))
 
     assert 0 < lines_between_looks(compare) < 3_000
