@@ -241,16 +241,18 @@ class Incoming:
         self._is_turning = self._is_due = True
         has_more = call_soon is not None  # also after an error: the next turn looks
         try:
-            self._queue_ends()
+            if self._ended:
+                self._queue_ends()
             self._go_round(ends_seconds)
-            while self._has_input() and self._monotonic() < ends_seconds:
+            while (has_more := self._has_input()) and self._monotonic() < ends_seconds:
                 self._go_round(ends_seconds)
-            has_more = self._has_input() or bool(self._ended)
+            if self._ended:
+                has_more = True
         finally:
             self._is_turning = False
-            self._is_late = bool(self._waiting)
             self._is_due = has_more
             if call_soon is not None and has_more:
+                self._is_late = bool(self._waiting)
                 call_soon(self.turn)
             self._outgoing.flush()
 
@@ -260,10 +262,10 @@ class Incoming:
     def _queue_ends(self) -> None:
         """Queue the ends of some clients' input; fewer if the last turn has left input: they delay what comes next."""
         ended = self._ended
-        if ended:
-            count = len(ended) if self._call_soon is None else GROUP_MAX if self._is_late else ENDS_MAX
-            for _ in range(min(count, len(ended))):
-                self.add(ended.popleft(), None)
+        count = len(ended) if self._call_soon is None else GROUP_MAX if self._is_late else ENDS_MAX
+        self._is_late = False
+        for _ in range(min(count, len(ended))):
+            self.add(ended.popleft(), None)
 
     def _go_round(self, ends_seconds: float) -> None:
         """Process the queues in order until `ends_seconds`; of each at least one group, request or long read."""
