@@ -9,7 +9,7 @@ from typing import Literal
 import msgspec
 
 from hashrange.errors import ApiError
-from hashrange.items.row_layout import is_packed
+from hashrange.items.row_layout import is_packed, row_size_bytes
 from hashrange.items.rows import decode_attributes
 from hashrange.items.steps import PIECE_BYTES
 from hashrange.items.types import Item, Key, Row
@@ -89,3 +89,21 @@ def with_entries(planned: Planned | Row | None, table: OpenTable, key: Key, old:
     if not isinstance(planned, Planned):
         planned = Planned(planned)
     return msgspec.structs.replace(planned, derived=(table, entries_of(planned, table, key, old)))
+
+
+def collection_growth_bytes(change: Change) -> int:
+    """Bytes by which a write makes its item collection grow; negative if it shrinks. 0.5 µs, plus 0.3 µs per entry.
+
+    They are those of its item and of entries in local indexes. A local index has the table's partition key, so the keys
+    of a collection's items and entries begin with the same bytes. Entries of global indexes do not count.
+    Source: service behaviour, developer guide on local secondary indexes.
+    """
+    old, new, entries = change.old, change.new, change.entries
+    size_bytes = (0 if new is None else row_size_bytes(new)) - (0 if old is None else row_size_bytes(old))
+    for source, before, after in entries:
+        if source.index is not None and not source.index.is_global:
+            if before is not None:
+                size_bytes -= row_size_bytes(before.row)
+            if after is not None:
+                size_bytes += row_size_bytes(after.row)
+    return size_bytes

@@ -4,8 +4,7 @@ work sees what those before have written. At the end it makes the statements of 
 Raises nothing of its own: a work that refuses must do so before it writes.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping
 
 from hashrange.items.row_layout import row_size_bytes
 from hashrange.items.types import Key, Row
@@ -28,7 +27,7 @@ from hashrange.store.cassandra.layout import (
     table_index_of,
 )
 from hashrange.store.cassandra.session import CqlStatement
-from hashrange.tables.change import Change
+from hashrange.tables.change import Change, collection_growth_bytes
 from hashrange.tables.source_id import partition_prefix
 
 RowPlace = tuple[int, bytes]
@@ -172,17 +171,3 @@ class SlotView:
                 yield cql.PUT_ROW, (*place, kind, key, value)
         if not self._is_closed:
             yield cql.PUT_ROW, (*place, BATCHES, *batch_row(self.version, batch))
-
-
-def collection_growth_bytes(change: Change) -> int:
-    """Bytes by which a change makes its item collection grow: those of its item and of entries in local indexes."""
-    entries: Iterable[tuple[Any, Any]] = [
-        (old, new) for source, old, new in change.entries if source.index is not None and not source.is_global
-    ]
-    rows: Sequence[tuple[Row | None, Row | None]] = [
-        (change.old, change.new),
-        *[(None if old is None else old.row, None if new is None else new.row) for old, new in entries],
-    ]
-    return sum(
-        (0 if new is None else row_size_bytes(new)) - (0 if old is None else row_size_bytes(old)) for old, new in rows
-    )

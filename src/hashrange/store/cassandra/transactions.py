@@ -38,11 +38,10 @@ from hashrange.messages.transactions import TOKEN_REUSED, TRANSACTION_TOO_LARGE
 from hashrange.store.cassandra import cql
 from hashrange.store.cassandra.layout import Lock, slot_of
 from hashrange.store.cassandra.session import GIVE_UP_SECONDS, QUORUM, SERIAL, OutcomeLost, Session
-from hashrange.store.cassandra.slot_writer import RowAndLock, read_row_and_lock, read_slot_head
+from hashrange.store.cassandra.slot_writer import RowAndLock, Work, read_row_and_lock, read_slot_head
 from hashrange.store.cassandra.slots import Slots
 from hashrange.store.cassandra.works import Finish, Locked, PrepareItems, TooMuchForOneBatch, Transact, conflict
 from hashrange.store.interface import IdempotencyToken, Transacted, TransactionRefused, TransactionStep
-from hashrange.store.transaction_steps import PlannedSteps
 from hashrange.tables.change import Change
 from hashrange.tables.open_table import OpenTable
 
@@ -112,7 +111,7 @@ class Transactions:
         if token is None and len(by_slot) == 1:
             (place,) = by_slot
             with suppress(TooMuchForOneBatch):
-                return Transacted(await self._in_one_slot(place, steps))
+                return Transacted(await self._in_slot(place, steps, Transact(steps, self._limit_bytes)))
         transaction = secrets.token_bytes(16) if token is None else token.name
         attempt = secrets.token_bytes(16)
         places = [
@@ -130,17 +129,15 @@ class Transactions:
         task.add_done_callback(self._behind.discard)
         return Transacted(changes)
 
-    async def _in_one_slot(self, place: Slot, steps: Sequence[TransactionStep]) -> Sequence[Change]:
+    async def _in_slot(self, place: Slot, steps: Sequence[TransactionStep], work: Work) -> Any:
+        """The result of a work for steps in one slot. Raises what it raises; TransactionRefused for locked items."""
         while True:
             try:
-                changes: Sequence[Change] = await self._slots.writer(*place).add(Transact(steps, self._limit_bytes))
+                return await self._slots.writer(*place).add(work)
             except Locked as locked:
                 if not await self.settle(place, locked.locks):
-                    raise TransactionRefused(
-                        [conflict() if key in locked.locks else None for _, key, _ in steps]
-                    ) from None
-            else:
-                return changes
+                    reasons = [conflict() if key in locked.locks else None for _, key, _ in steps]
+                    raise TransactionRefused(reasons) from None
 
     # --- begin ------------------------------------------------------------------------------------
 
@@ -208,35 +205,18 @@ class Transactions:
         aborted, and the refusal raised.
         """
         try:
-            made = await asyncio.gather(
-                *[
-                    self._prepare_slot(place, [steps[number] for number in numbers], transaction, attempt)
-                    for place, numbers in by_slot.items()
-                ],
-                return_exceptions=True,
-            )
+            works = []
+            for place, numbers in by_slot.items():
+                own = [steps[number] for number in numbers]
+                work = PrepareItems(own, self._limit_bytes, transaction, attempt)
+                works.append(self._in_slot(place, own, work))
+            made = await asyncio.gather(*works, return_exceptions=True)
             changes = _in_order(by_slot, made, len(steps))
         except BaseException:
             await self._decide(transaction, attempt, TransactionState.ABORTED, b"")
             await self._finish(transaction, attempt, places, is_kept=False, state=TransactionState.ABORTED)
             raise
         return changes
-
-    async def _prepare_slot(
-        self, place: Slot, steps: Sequence[TransactionStep], transaction: bytes, attempt: bytes
-    ) -> PlannedSteps:
-        while True:
-            try:
-                planned: PlannedSteps = await self._slots.writer(*place).add(
-                    PrepareItems(steps, self._limit_bytes, transaction, attempt)
-                )
-            except Locked as locked:
-                if not await self.settle(place, locked.locks):
-                    raise TransactionRefused(
-                        [conflict() if key in locked.locks else None for _, key, _ in steps]
-                    ) from None
-            else:
-                return planned
 
     async def _decide(self, transaction: bytes, attempt: bytes, state: TransactionState, report: bytes) -> None:
         """Let a pending transaction become what it is to be. Raises OutcomeUnknown; StorageError if others have aborted

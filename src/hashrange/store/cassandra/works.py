@@ -15,10 +15,10 @@ from hashrange.items.types import Key, Row
 from hashrange.messages.reads import COLLECTION_TOO_LARGE
 from hashrange.messages.transactions import CONFLICT
 from hashrange.store.cassandra.layout import COLLECTIONS, ITEMS, Lock
-from hashrange.store.cassandra.slot_view import RowPlace, SlotView, collection_growth_bytes
+from hashrange.store.cassandra.slot_view import RowPlace, SlotView
 from hashrange.store.interface import TransactionRefused, TransactionStep
 from hashrange.store.transaction_steps import PlannedSteps, plan_steps
-from hashrange.tables.change import Change, Origin, Plan, Planned, entries_of
+from hashrange.tables.change import Change, Origin, Plan, Planned, collection_growth_bytes, entries_of
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.source_id import partition_prefix
 
