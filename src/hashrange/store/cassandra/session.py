@@ -19,8 +19,9 @@ from hashrange.store.cassandra import cql
 ONE, QUORUM, SERIAL = Consistency.LOCAL_ONE, Consistency.QUORUM, Consistency.SERIAL
 REQUEST_SECONDS = 1.2
 """After this time a request counts as lost: its node hangs."""
-GIVE_UP_SECONDS = 2.5
-"""A read, or the search for an outcome, ends with an error after this time."""
+GIVE_UP_SECONDS = 1.7
+"""A read, or the search for an outcome, is not tried again after this time: with the last attempt it takes 3 s at most.
+"""
 CqlStatement = tuple[str, Sequence[Any]]
 """CQL, and the values of its parameters."""
 INVALID = (CassExceptionInvalidQuery, CassExceptionSyntaxError)
