@@ -223,8 +223,8 @@ class FakeSession:
         """Called before each conditional write; may raise."""
         self._late: set[asyncio.Task[None]] = set()
 
-    async def read(self, text: str, *values: Any, level: Any = None) -> list[Row]:
-        """See `Session.read`."""
+    async def execute(self, text: str, *values: Any, level: Any = None) -> list[Row]:
+        """See `Session.execute`."""
         self.cluster.sent.append(text)
         await self._chances.wait()
         if self._chances.fails():
@@ -232,10 +232,6 @@ class FakeSession:
         found = self.cluster.read(text, values)
         await self._chances.wait()
         return found
-
-    async def write(self, text: str, *values: Any) -> None:
-        """See `Session.write`."""
-        await self.read(text, *values)
 
     async def decide(self, *statements: CqlStatement) -> bool:
         """See `Session.decide`."""

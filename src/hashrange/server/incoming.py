@@ -115,7 +115,7 @@ class Incoming:
         self._ended: deque[AnsweredConnection] = deque()
         """Connections whose clients have ended their input, until that end is queued behind the input."""
         self._is_late = False
-        """True if the last turn has left input."""
+        """True if a turn has left input, until ends are queued."""
         self._is_turning = False
         self._is_due = False
         """True while `turn` runs or is scheduled."""

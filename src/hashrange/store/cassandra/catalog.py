@@ -9,20 +9,21 @@ name is free. Whoever finds a marked table goes on with that.
 import asyncio
 import secrets
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
+from weakref import WeakValueDictionary
 
 import msgspec
 
 from hashrange.errors import OutcomeUnknown, ResourceNotFoundException, StorageError
 from hashrange.messages.cluster import OUTCOME_UNKNOWN
 from hashrange.store.cassandra import cql
-from hashrange.store.cassandra.global_indexes import GlobalIndexes
+from hashrange.store.cassandra.global_indexes import drop_entries
 from hashrange.store.cassandra.layout import SLOTS
 from hashrange.store.cassandra.session import GIVE_UP_SECONDS, QUORUM, SERIAL, CqlStatement, OutcomeLost, Session
 from hashrange.store.cassandra.slots import Slots
 from hashrange.store.cassandra.works import Close
 from hashrange.store.embedded.layout import decode_table, encode_table
 from hashrange.store.interface import TableChanged
+from hashrange.store.table_view import TableView
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.partitions import first_partitions
 from hashrange.tables.schema import Table
@@ -43,14 +44,15 @@ class CassandraCatalog:
         self._slots = slots
         self._service_time = service_time
         self._monotonic = monotonic
-        self.entries: GlobalIndexes | None = None
-        """Deletes the entries of deleted tables."""
         self._revision: int | None = None
         self._next_id = 1
         self._stored: dict[int, bytes] = {}
         """Table id → description as stored."""
         self._by_id: dict[int, OpenTable] = {}
-        self._by_place: dict[AccountRegion, dict[str, OpenTable]] = {}
+        self._by_place: dict[AccountRegion, TableView] = {}
+        """The views that have tables."""
+        self._views: WeakValueDictionary[AccountRegion, TableView] = WeakValueDictionary()
+        """All views."""
         self._followers: list[TableChanged] = []
         self._order = asyncio.Lock()
 
@@ -63,7 +65,10 @@ class CassandraCatalog:
 
     def tables(self, account: str, region: str) -> Mapping[str, OpenTable]:
         """A live view of one account and Region: name → table."""
-        return self._by_place.setdefault((account, region), {})
+        return self._view((account, region))
+
+    def _view(self, place: AccountRegion) -> TableView:
+        return self._views.setdefault(place, TableView())
 
     def elsewhere(self, name: str) -> Collection[tuple[str, str]]:
         """(account, Region) of every table of that name."""
@@ -98,7 +103,7 @@ class CassandraCatalog:
             await self._refresh()
 
     async def _refresh(self) -> None:
-        head = await self._session.read(cql.READ_CATALOG_HEAD, level=SERIAL)
+        head = await self._session.execute(cql.READ_CATALOG_HEAD, level=SERIAL)
         if not head:
             return
         _, revision, next_id, _ = head[0]
@@ -106,7 +111,7 @@ class CassandraCatalog:
             return
         stored = {
             table_id: bytes(description)
-            for table_id, description in await self._session.read(cql.READ_CATALOG, level=QUORUM)
+            for table_id, description in await self._session.execute(cql.READ_CATALOG, level=QUORUM)
         }
         self._revision, self._next_id = revision, next_id
         self._show(stored)
@@ -122,9 +127,12 @@ class CassandraCatalog:
         """Put a table into the view, or take it out."""
         before = self._by_id.pop(table_id, None)
         if before is not None:
-            tables = self._by_place[before.schema.account, before.schema.region]
+            place = before.schema.account, before.schema.region
+            tables = self._by_place[place]
             if tables.get(before.name) is before:
                 del tables[before.name]
+            if not tables:
+                del self._by_place[place]
         after = None
         if description is None:
             self._stored.pop(table_id, None)
@@ -134,7 +142,9 @@ class CassandraCatalog:
             after = OpenTable(schema, {source_id: first_partitions(source_id, SLOTS) for source_id in sources})
             self._stored[table_id] = description
             self._by_id[table_id] = after
-            self._by_place.setdefault((schema.account, schema.region), {})[schema.name] = after
+            place = schema.account, schema.region
+            tables = self._by_place[place] = self._view(place)
+            tables[schema.name] = after
         for changed in self._followers:
             changed(before, after)
 
@@ -170,18 +180,17 @@ class CassandraCatalog:
             marked = msgspec.structs.replace(table, deleted_at_seconds=now_seconds)
             if not await self.replace(table, marked):
                 return False
-        closed = [self._slots.writer(table.table_id, slot).add(Close()) for slot in range(SLOTS)]
-        for one in closed:
-            with suppress(ResourceNotFoundException):  # it is closed already
-                await one
+        closing = [self._slots.writer(table.table_id, slot).add(Close()) for slot in range(SLOTS)]
+        for result in await asyncio.gather(*closing, return_exceptions=True):
+            if isinstance(result, BaseException) and not isinstance(result, ResourceNotFoundException):
+                raise result  # other slots are closed already
 
         def planned() -> tuple[Table, Sequence[CqlStatement]] | None:
             return (marked, [(cql.DELETE_TABLE, (table.table_id,))]) if self._is_stored(marked) else None
 
         if await self._change(planned) is None:
             return False
-        if self.entries is not None:
-            await self.entries.drop([source_id for source_id in table.sources if source_id != table.source_id])
+        await drop_entries(self._session, [source_id for source_id in table.sources if source_id != table.source_id])
         return True
 
     def _is_stored(self, table: Table) -> bool:
@@ -221,7 +230,7 @@ class CassandraCatalog:
             except OutcomeLost:
                 was_lost, is_done = True, False
             if not is_done:
-                found = await self._session.read(cql.READ_CATALOG_HEAD, level=SERIAL)
+                found = await self._session.execute(cql.READ_CATALOG_HEAD, level=SERIAL)
                 now, now_batch = (found[0][1], found[0][3]) if found else (None, None)
                 if now == former:
                     if self._monotonic() >= until_seconds:

@@ -91,10 +91,10 @@ class GlobalIndexes:
             if not source.is_global:
                 continue
             if old is not None and (new is None or new.key != old.key):
-                writes.append(self._session.write(cql.DELETE_ENTRY, at, source.source_id, slot_of(old.key), old.key))
+                writes.append(self._session.execute(cql.DELETE_ENTRY, at, source.source_id, slot_of(old.key), old.key))
             if new is not None:
                 values = source.source_id, slot_of(new.key), new.key, new.row, at
-                writes.append(self._session.write(cql.PUT_ENTRY, *values))
+                writes.append(self._session.execute(cql.PUT_ENTRY, *values))
         if len(writes) == 1:
             await writes[0]
         else:
@@ -112,7 +112,7 @@ class GlobalIndexes:
         lower = b""
         while True:
             values = *place, OUTBOX, lower, b"\xff" * 13, CHANGES_SWEPT_TOGETHER
-            found = await self._session.read(cql.READ_SLICE, *values, level=QUORUM)
+            found = await self._session.execute(cql.READ_SLICE, *values, level=QUORUM)
             if not found:
                 return
             versions: dict[int, None] = {}
@@ -128,18 +128,19 @@ class GlobalIndexes:
             await self._slots.writer(*place).add(ClearOutbox(list(versions)))
             lower = outbox_key(next(reversed(versions)) + 1, 0)
 
-    async def drop(self, sources: Iterable[bytes]) -> None:
-        """Delete all entries of indexes of a deleted table. Raises StorageError."""
-        await asyncio.gather(
-            *[
-                self._session.write(cql.DROP_ENTRIES, DROPPED_AT, source_id, slot)
-                for source_id in sources
-                for slot in range(SLOTS)
-            ]
-        )
-
     async def stop(self) -> None:
         """Let what is under way end."""
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+
+
+async def drop_entries(session: Session, sources: Iterable[bytes]) -> None:
+    """Delete all entries of indexes of a deleted table. Raises StorageError."""
+    await asyncio.gather(
+        *[
+            session.execute(cql.DROP_ENTRIES, DROPPED_AT, source_id, slot)
+            for source_id in sources
+            for slot in range(SLOTS)
+        ]
+    )

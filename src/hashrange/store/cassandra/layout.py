@@ -12,8 +12,6 @@ All numbers are big-endian. `counts` of a slot: index id → [item count, size i
 """
 
 from bisect import bisect_right
-from collections.abc import Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
 import msgspec
@@ -91,15 +89,13 @@ def table_index_of(source_id: bytes) -> TableIndex:
     )
 
 
-@lru_cache(16)
-def first_hashes(count: int) -> Sequence[bytes]:
-    """The first hash of each of so many slots but the first, as bytes."""
-    return [(HASH_SPACE * number // count).to_bytes(HASH_BYTES, "big") for number in range(1, count)]
+FIRST_HASHES = [(HASH_SPACE * number // SLOTS).to_bytes(HASH_BYTES, "big") for number in range(1, SLOTS)]
+"""The first hash of each slot but the first, as bytes."""
 
 
-def slot_of(key: bytes, count: int = SLOTS) -> int:
-    """The number of the slot, of so many, to which a key belongs."""
-    return bisect_right(first_hashes(count), key[:HASH_BYTES])
+def slot_of(key: bytes) -> int:
+    """The number of the slot to which a key belongs."""
+    return bisect_right(FIRST_HASHES, key[:HASH_BYTES])
 
 
 def batch_row(version: int, batch: bytes) -> tuple[bytes, bytes]:

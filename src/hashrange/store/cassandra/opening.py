@@ -131,9 +131,9 @@ async def _ask(session: acsylla.Session, text: str, *values: Any) -> Sequence[tu
 
 async def _look_at_layout(session: Session, keyspace: str) -> None:
     """Raise StorageFormatUnknown if the keyspace has another layout than this version's."""
-    found = await session.read(cql.READ_LAYOUT, level=SERIAL)
+    found = await session.execute(cql.READ_LAYOUT, level=SERIAL)
     if not found:
         await session.decide((cql.PUT_LAYOUT, (LAYOUT_VERSION,)))
-        found = await session.read(cql.READ_LAYOUT, level=SERIAL)
+        found = await session.execute(cql.READ_LAYOUT, level=SERIAL)
     if found[0][0] != LAYOUT_VERSION:
         raise StorageFormatUnknown(LAYOUT_UNKNOWN.format(keyspace=keyspace, version=found[0][0]))

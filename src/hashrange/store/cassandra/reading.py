@@ -15,13 +15,13 @@ from hashrange.messages.tables import RESOURCE_NOT_FOUND
 from hashrange.store.cassandra import cql
 from hashrange.store.cassandra.layout import (
     COLLECTIONS,
+    FIRST_HASHES,
     LOCKS,
     SLOTS,
     UNUSED_SLOT,
     Head,
     TableIndex,
     decode_lock,
-    first_hashes,
     slot_of,
     table_index_of,
 )
@@ -56,7 +56,7 @@ class SlotReading:
         """The row of an item, or None. Raises ResourceNotFoundException, StorageError."""
         place = source.table_id, slot_of(key)
         if not consistent:
-            found = await self._session.read(cql.READ_ROW, *place, source.index_id, key, level=ONE)
+            found = await self._session.execute(cql.READ_ROW, *place, source.index_id, key, level=ONE)
             return Row(found[0][0]) if found else None
         while True:
             row, lock = await read_row_and_lock(self._session, place, key)
@@ -65,7 +65,7 @@ class SlotReading:
 
     async def collection_bytes(self, table_id: int, prefix: bytes) -> int:
         """Size of the item collection whose keys begin so. Raises StorageError."""
-        found = await self._session.read(cql.READ_ROW, table_id, slot_of(prefix), COLLECTIONS, prefix, level=SERIAL)
+        found = await self._session.execute(cql.READ_ROW, table_id, slot_of(prefix), COLLECTIONS, prefix, level=SERIAL)
         return int.from_bytes(found[0][0], "big") if found else 0
 
     async def page(
@@ -78,7 +78,7 @@ class SlotReading:
         slots: Sequence[int] = range(slot_of(span.lower), (slot_of(span.upper) if span.upper else SLOTS - 1) + 1)
         for slot in reversed(slots) if span.is_reverse else slots:
             lower, upper = span.lower, span.upper
-            if slot and first_hashes(SLOTS)[slot - 1] >= upper:
+            if slot and FIRST_HASHES[slot - 1] >= upper:
                 continue
             while lower < upper:
                 each_bytes = stored_bytes // len(rows) if rows else 0
@@ -106,7 +106,7 @@ class SlotReading:
 
     async def _entries(self, source_id: bytes, slot: int, span: Span, count: int) -> _Rows:
         text = cql.READ_ENTRIES_BACK if span.is_reverse else cql.READ_ENTRIES
-        return await self._session.read(text, source_id, slot, span.lower, span.upper, count, level=ONE)
+        return await self._session.execute(text, source_id, slot, span.lower, span.upper, count, level=ONE)
 
     async def _slice(self, source: TableIndex, slot: int, span: Span, count: int, *, consistent: bool) -> _Rows:
         """Rows of an item or of a local index."""
@@ -114,10 +114,10 @@ class SlotReading:
         text = cql.READ_SLICE_BACK if span.is_reverse else cql.READ_SLICE
         values = *place, source.index_id, span.lower, span.upper, count
         if not consistent:
-            return await self._session.read(text, *values, level=ONE)
+            return await self._session.execute(text, *values, level=ONE)
         lower, upper = (span.lower, span.upper) if source.index_id == 0 else _collections(span)
         while True:
-            found = await self._session.read(text, *values, level=SERIAL)
+            found = await self._session.execute(text, *values, level=SERIAL)
             if found:
                 locked, unlocked, is_closed = found[0][-3:]
                 head = UNUSED_SLOT._replace(locked=locked or 0, unlocked=unlocked or 0, is_closed=bool(is_closed))
@@ -142,7 +142,7 @@ class SlotReading:
         """
         if head.locked == head.unlocked:
             return True
-        stored = await self._session.read(cql.READ_SLICE, *place, LOCKS, lower, upper, LOCKS_MAX, level=SERIAL)
+        stored = await self._session.execute(cql.READ_SLICE, *place, LOCKS, lower, upper, LOCKS_MAX, level=SERIAL)
         unlocked = stored[0][3] if stored else (await read_slot_head(self._session, *place)).unlocked
         if (unlocked or 0) != head.unlocked:
             return False

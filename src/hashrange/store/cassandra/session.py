@@ -43,8 +43,10 @@ class Session:
         self.place = place
         """The address, for messages to people."""
 
-    async def read(self, text: str, *values: Any, level: Consistency = QUORUM) -> list[tuple[Any, ...]]:
-        """The rows that a SELECT finds; tried again while nodes fail. Raises StorageBusy, StorageError."""
+    async def execute(self, text: str, *values: Any, level: Consistency = QUORUM) -> list[tuple[Any, ...]]:
+        """Execute a statement that may be repeated, a SELECT or a plain write, again while nodes fail; returns the rows
+        that it finds. Raises StorageBusy, StorageError.
+        """
         statement = self._prepared[text].bind(values, consistency=level)
         until_seconds = self._monotonic() + GIVE_UP_SECONDS
         while True:
@@ -56,10 +58,6 @@ class Session:
                 if self._monotonic() >= until_seconds:
                     raise StorageBusy(CLUSTER_UNREACHABLE.format(place=self.place, reason=error)) from error
             await self.pause(0.02)
-
-    async def write(self, text: str, *values: Any) -> None:
-        """Make a plain write, which may be repeated. Raises StorageBusy, StorageError."""
-        await self.read(text, *values)
 
     async def decide(self, *statements: CqlStatement) -> bool:
         """Make a conditional write, all of its statements or none; True if it took place. Raises OutcomeLost."""

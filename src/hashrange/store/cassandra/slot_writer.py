@@ -86,7 +86,7 @@ class _Waiting:
 
 async def read_slot_head(session: Session, table_id: int, slot: int, level: Any = SERIAL) -> Head:
     """What is kept once of a slot. Raises StorageError."""
-    for _, _, version, batch, counts, locked, unlocked, is_closed in await session.read(
+    for _, _, version, batch, counts, locked, unlocked, is_closed in await session.execute(
         cql.READ_HEAD, table_id, slot, level=level
     ):
         return Head(
@@ -108,7 +108,7 @@ class RowAndLock(NamedTuple):
 
 async def read_row_and_lock(session: Session, place: tuple[int, int], key: Key) -> RowAndLock:
     """The row of an item in a slot, and its lock. Raises ResourceNotFoundException if the table is deleted."""
-    found = await session.read(cql.READ_ROW_AND_LOCK, *place, key, level=SERIAL)
+    found = await session.execute(cql.READ_ROW_AND_LOCK, *place, key, level=SERIAL)
     if any(is_closed for _, _, is_closed in found) or (not found and (await read_slot_head(session, *place)).is_closed):
         raise ResourceNotFoundException(RESOURCE_NOT_FOUND)
     of_kind = {kind: value for kind, value, _ in found}
@@ -210,7 +210,7 @@ class SlotWriter:
         found: dict[RowPlace, bytes] = {}
 
         async def read(kind: int, some: list[bytes]) -> None:
-            for key, value in await self._session.read(
+            for key, value in await self._session.execute(
                 cql.READ_ROWS, self.table_id, self.slot, kind, some, level=QUORUM
             ):
                 found[kind, key] = value
@@ -256,7 +256,7 @@ class SlotWriter:
         if now.version == version:
             return now.batch == batch
         key, wanted = batch_row(version, batch)
-        found = await self._session.read(cql.READ_ROW, self.table_id, self.slot, BATCHES, key, level=SERIAL)
+        found = await self._session.execute(cql.READ_ROW, self.table_id, self.slot, BATCHES, key, level=SERIAL)
         if found and found[0][0][:8] > wanted[:8]:
             raise StorageError("so many batches have followed that it is no longer known whether one took place")
         return bool(found) and found[0][0] == wanted

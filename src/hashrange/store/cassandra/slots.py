@@ -2,13 +2,10 @@
 once it is idle and others are needed.
 """
 
-import asyncio
 from collections.abc import Callable, Sequence
-from typing import Any
 
-from hashrange.store.cassandra.layout import slot_of
 from hashrange.store.cassandra.session import Session
-from hashrange.store.cassandra.slot_writer import SlotWriter, Work
+from hashrange.store.cassandra.slot_writer import SlotWriter
 from hashrange.tables.change import Change
 
 WRITERS_MAX = 4096
@@ -25,7 +22,9 @@ class Slots:
         self._follow: Callable[[SlotWriter, int, Sequence[Change]], None] = lambda _writer, _version, _changes: None
 
     def on_followed(self, follow: Callable[[SlotWriter, int, Sequence[Change]], None]) -> None:
-        """Call `follow` with the version and the changes of each batch whose entries in global indexes are due."""
+        """Call `follow` with the version and the changes of each batch whose entries in global indexes are due. Called
+        before there are writers.
+        """
         self._follow = follow
 
     def writer(self, table_id: int, slot: int) -> SlotWriter:
@@ -34,16 +33,9 @@ class Slots:
         if writer is None:
             if len(self._writers) >= WRITERS_MAX:
                 self._writers = {place: one for place, one in self._writers.items() if not one.is_idle}
-            writer = SlotWriter(self._session, table_id, slot, self._monotonic, self._followed)
+            writer = SlotWriter(self._session, table_id, slot, self._monotonic, self._follow)
             self._writers[table_id, slot] = writer
         return writer
-
-    def _followed(self, writer: SlotWriter, version: int, changes: Sequence[Change]) -> None:
-        self._follow(writer, version, changes)
-
-    def add(self, table_id: int, key: bytes, work: Work) -> "asyncio.Future[Any]":
-        """Have a work done in the slot of a key. See `SlotWriter.add`."""
-        return self.writer(table_id, slot_of(key)).add(work)
 
     async def stop(self) -> None:
         """End what is under way."""

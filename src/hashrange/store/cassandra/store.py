@@ -56,7 +56,6 @@ class CassandraStore:
         self._slots = Slots(session, clock.monotonic)
         self.catalog = CassandraCatalog(session, self._slots, clock.service_time, clock.monotonic)
         self.entries = GlobalIndexes(session, self._slots, self.catalog.all_tables)
-        self.catalog.entries = self.entries
         self.transactions = Transactions(
             session, self._slots, clock.wall_time, clock.monotonic, self.catalog.find_id, collection_limit_bytes
         )

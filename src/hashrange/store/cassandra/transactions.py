@@ -304,7 +304,7 @@ class Transactions:
         return self._wall_time() * 1000 >= record.until_ms
 
     async def _record(self, transaction: bytes) -> TransactionRow | None:
-        for attempt, state, *rest in await self._session.read(cql.READ_TRANSACTION, transaction, level=SERIAL):
+        for attempt, state, *rest in await self._session.execute(cql.READ_TRANSACTION, transaction, level=SERIAL):
             return TransactionRow(attempt, TransactionState(state), *rest)
         return None
 
@@ -341,7 +341,7 @@ class Transactions:
     async def sweep(self) -> None:
         """Finish what other servers have left, and forget what has expired. Raises StorageError."""
         after = -(2**63)
-        while found := await self._session.read(cql.READ_TRANSACTIONS, after, ROWS_SWEPT_TOGETHER, level=QUORUM):
+        while found := await self._session.execute(cql.READ_TRANSACTIONS, after, ROWS_SWEPT_TOGETHER, level=QUORUM):
             for _, transaction, attempt, state, *rest in found:
                 record = TransactionRow(attempt, TransactionState(state), *rest)
                 now_ms = self._wall_time() * 1000

@@ -47,6 +47,11 @@ def places_of(table: OpenTable, key: Key) -> Collection[RowPlace]:
     return ((ITEMS, key),)
 
 
+def places_of_steps(steps: Sequence[TransactionStep]) -> Collection[RowPlace]:
+    """Kinds and keys of the rows that steps of a transaction read."""
+    return [place for table, key, _ in steps if key is not None for place in places_of(table, key)]
+
+
 def require_unlocked(view: SlotView, keys: Collection[Key]) -> None:
     """Raise Locked if an item is locked."""
     locks = {key: lock for key in keys if (lock := view.lock(key)) is not None}
@@ -85,7 +90,7 @@ class Transact:
     """Carries out a transaction whose items are all in the slot."""
 
     def __init__(self, steps: Sequence[TransactionStep], limit_bytes: int) -> None:
-        self.places = [place for table, key, _ in steps if key is not None for place in places_of(table, key)]
+        self.places = places_of_steps(steps)
         self._steps = steps
         self._limit_bytes = limit_bytes
 
@@ -104,7 +109,7 @@ class PrepareItems:
     """Locks the items of a transaction that are in the slot, each with the row that is to replace it."""
 
     def __init__(self, steps: Sequence[TransactionStep], limit_bytes: int, transaction: bytes, attempt: bytes) -> None:
-        self.places = [place for table, key, _ in steps if key is not None for place in places_of(table, key)]
+        self.places = places_of_steps(steps)
         self._steps = steps
         self._limit_bytes = limit_bytes
         self._id = transaction, attempt

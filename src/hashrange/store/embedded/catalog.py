@@ -24,6 +24,7 @@ from hashrange.store.embedded.reading import scan_prefix
 from hashrange.store.embedded.statistics import TableStatistics, grown_sources, read_statistics
 from hashrange.store.embedded.walks import Walks
 from hashrange.store.interface import TableChanged
+from hashrange.store.table_view import TableView
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.partitions import Partition
 from hashrange.tables.schema import Table
@@ -92,12 +93,6 @@ def size_limits(table: OpenTable, options: Options) -> Iterator[tuple[bytes, int
         yield source_id, ALWAYS_GROWN if has_few else len(partitions) * options.partition_size_max_bytes
 
 
-class _View(dict[str, OpenTable]):
-    """The tables of one account and Region, by name."""
-
-    __slots__ = ("__weakref__",)
-
-
 class EmbeddedCatalog:
     """The tables of a store, by (account, Region, name)."""
 
@@ -112,9 +107,9 @@ class EmbeddedCatalog:
         self._options = options
         self._is_needed = is_needed
         self._partitions = Partitions(options.initial_partitions)
-        self._tables: dict[tuple[str, str], _View] = {}
+        self._tables: dict[tuple[str, str], TableView] = {}
         """The views that have tables."""
-        self._views: WeakValueDictionary[tuple[str, str], _View] = WeakValueDictionary()
+        self._views: WeakValueDictionary[tuple[str, str], TableView] = WeakValueDictionary()
         """All views."""
         self._places: dict[str, set[tuple[str, str]]] = {}
         """Name → (account, Region) of each table of this name."""
@@ -346,5 +341,5 @@ class EmbeddedCatalog:
         tables[table.name] = table
         self._places.setdefault(table.name, set()).add(place)
 
-    def _view(self, place: tuple[str, str]) -> _View:
-        return self._views.setdefault(place, _View())
+    def _view(self, place: tuple[str, str]) -> TableView:
+        return self._views.setdefault(place, TableView())
