@@ -2,10 +2,12 @@
 
 import asyncio
 import gc
+from functools import partial
 from typing import Any
 
 import pytest
 
+from hashrange.items.types import Row
 from hashrange.store.cassandra import cql
 from hashrange.store.cassandra.layout import LOCKS, OUTBOX
 from hashrange.store.interface import TransactionStep
@@ -17,6 +19,10 @@ EVERYTHING = Span(b"", b"\xff" * 9)
 
 class ServerKilled(Exception):
     """The server does nothing more."""
+
+
+def _always(row: Row, _old: Row | None) -> Row:
+    return row
 
 
 async def left(world: World, dies_at: str) -> None:
@@ -37,10 +43,8 @@ async def left(world: World, dies_at: str) -> None:
         return bool(await former[1](*statements))
 
     session.execute, session.decide = execute, decide
-    steps = [
-        TransactionStep(table, world.key(0, place), lambda _old, place=place: row_of_item(item_of(place, (), "a")))
-        for place in range(8)
-    ]
+    rows = [row_of_item(item_of(place, (), "a")) for place in range(8)]
+    steps = [TransactionStep(table, world.key(0, place), partial(_always, row)) for place, row in enumerate(rows)]
     await asyncio.gather(killed.transact(steps, None), return_exceptions=True)
     await asyncio.gather(*killed.transactions._behind, *killed.entries._tasks, return_exceptions=True)
     world.chances.clock.advance_all(60)
